@@ -1,0 +1,33 @@
+PYTHON ?= python3
+BIN := .venv/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: help setup run test lint check-machine
+
+help: ## show what there is to type
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
+
+run: setup ## land the sample topics, build silver and gold, show what came out
+	lakehouse ingest files samples/landing
+	dbt build --resource-type seed --resource-type model
+	lakehouse show
+
+test: setup lint ## every check: lint, dbt unit and data tests, pytest
+	pytest tests/python
+
+lint:
+	ruff check .
+	ruff format --check .
+	sqlfluff lint models tests
+
+setup: .venv/.complete ## make the environment in .venv
+
+.venv/.complete: pyproject.toml constraints.txt src/cdc_lakehouse/jars.xml | check-machine
+	$(PYTHON) -m venv .venv || { echo "make: python3 has no venv (Debian, Ubuntu: apt-get install python3-venv)"; exit 2; }
+	pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	lakehouse setup
+	@touch $@
+
+check-machine:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("make: Python 3.11 or later is needed, $(PYTHON) is " + sys.version.split()[0] + "; name another: make PYTHON=python3.12 ...")'
+	@PYTHONPATH=src PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m cdc_lakehouse.java

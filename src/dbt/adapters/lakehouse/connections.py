@@ -1,0 +1,147 @@
+"""dbt's connections to the embedded Spark: a root session a process, a child session a thread."""
+
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from dbt.adapters.contracts.connection import Connection, ConnectionState
+from dbt.adapters.spark import session
+from dbt.adapters.spark.connections import SparkConnectionManager, SparkCredentials
+from dbt_common.exceptions import DbtRuntimeError
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from cdc_lakehouse.bronze import attach_tables
+from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.functions import register_functions
+from cdc_lakehouse.session import hold, open_session
+
+# The settings with which Delta commits a watermark; they hold for one statement.
+WATERMARK = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
+
+ONE_AT_A_TIME = "Only one dbt can use it at a time: wait for it to end, or stop it."
+
+_lock = threading.Lock()
+_root: SparkSession | None = None
+_held: IO[str] | None = None
+
+
+@dataclass
+class LakehouseCredentials(SparkCredentials):
+    """A profile of `type: lakehouse`; every field of dbt-spark may be set, none needs to be."""
+
+    host: str | None = "embedded"
+    schema: str | None = "silver"
+    method: str = "session"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # dbt-spark turns ANSI off; then a cast that overflows gives a wrong number without a word.
+        self.server_side_parameters["spark.sql.ansi.enabled"] = "true"
+
+    @property
+    def type(self) -> str:
+        return "lakehouse"
+
+    @property
+    def unique_field(self) -> str:
+        return self.host or ""
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        return ("method", "schema", "server_side_parameters")
+
+
+def root_session(overrides: dict[str, str]) -> SparkSession:
+    """Return this process's root session; the first call starts Spark and takes the metastore.
+
+    Raises:
+        DbtRuntimeError: another process holds the metastore, Java is missing, a function is broken.
+    """
+    global _root, _held
+    with _lock:
+        if _root is None:
+            with short_errors():
+                _held = hold("metastore", ONE_AT_A_TIME)
+                spark = open_session(metastore=True, overrides=overrides)
+                attach_tables(spark)
+                register_functions(spark, Path.cwd())
+            _root = spark
+    return _root
+
+
+@contextmanager
+def short_errors():
+    """Let an error of Spark reach the user as its message, without plans and stacks."""
+    try:
+        yield
+    except (PySparkException, Py4JError, LakehouseError) as error:
+        raise DbtRuntimeError(short_message(error)) from None
+
+
+class Cursor(session.Cursor):
+    """A cursor on its thread's session, whose temporary views no other thread sees."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        super().__init__()
+        self.spark = spark
+
+    def execute(self, sql: str, *parameters: Any) -> None:
+        self._rows = None
+        try:
+            with short_errors():
+                self._df = self.spark.sql(sql % parameters if parameters else sql)
+        finally:
+            for name in WATERMARK:
+                self.spark.conf.unset(name)
+
+    def fetchall(self):
+        with short_errors():
+            return super().fetchall()
+
+    def fetchone(self):
+        with short_errors():
+            return super().fetchone()
+
+
+class Wrapper(session.SessionConnectionWrapper):
+    @classmethod
+    def _fix_binding(cls, value: Any) -> str | float:
+        """Write a seed's value as a SQL literal; dbt-spark makes the text None of an empty cell."""
+        if value is None:
+            return "null"
+        if isinstance(value, str):
+            return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        return super()._fix_binding(value)
+
+
+class SessionHandle(session.Connection):
+    """What dbt holds as its connection: the Spark session of one thread."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        super().__init__()
+        self.spark = spark
+
+    def cursor(self) -> Cursor:
+        return Cursor(self.spark)
+
+
+class LakehouseConnectionManager(SparkConnectionManager):
+    TYPE = "lakehouse"
+
+    @classmethod
+    def open(cls, connection: Connection) -> Connection:
+        if connection.state == ConnectionState.OPEN:
+            return connection
+        if connection.credentials.method != "session":
+            return super().open(connection)
+        overrides = connection.credentials.server_side_parameters
+        spark = root_session(overrides).newSession()
+        for name, value in overrides.items():
+            if spark.conf.isModifiable(name):
+                spark.conf.set(name, value)
+        connection.handle = Wrapper(SessionHandle(spark))
+        connection.state = ConnectionState.OPEN
+        return connection

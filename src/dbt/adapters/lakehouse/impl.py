@@ -1,0 +1,80 @@
+"""What the materializations ask of Delta beyond SQL: a table's version and its watermarks."""
+
+from typing import ClassVar
+
+from dbt.adapters.base.impl import ConstraintSupport
+from dbt.adapters.base.meta import available
+from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.spark.impl import SparkAdapter
+from dbt_common.contracts.constraints import ConstraintType
+from pyspark.sql import SparkSession
+
+from dbt.adapters.lakehouse.connections import WATERMARK, LakehouseConnectionManager, short_errors
+
+GENERATION = 2**40
+
+
+class LakehouseAdapter(SparkAdapter):
+    ConnectionManager = LakehouseConnectionManager
+    # The materializations of the project enforce these themselves.
+    CONSTRAINT_SUPPORT: ClassVar = {
+        **SparkAdapter.CONSTRAINT_SUPPORT,
+        ConstraintType.primary_key: ConstraintSupport.ENFORCED,
+        ConstraintType.not_null: ConstraintSupport.ENFORCED,
+        ConstraintType.check: ConstraintSupport.ENFORCED,
+    }
+
+    def _spark(self) -> SparkSession:
+        return self.connections.get_thread_connection().handle.handle.spark
+
+    def _snapshot(self, relation: BaseRelation):
+        """The table's latest state in Delta's log; nothing of it is a query."""
+        spark = self._spark()
+        jvm, session = spark._jvm, spark._jsparkSession
+        with short_errors():
+            name = session.sessionState().sqlParser().parseTableIdentifier(relation.render())
+            log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session, name)
+            nothing = jvm.scala.Option.empty()
+            return log.update(False, nothing, nothing)
+
+    def _mark(self, relation: BaseRelation, name: str) -> int | None:
+        mark = self._snapshot(relation).transactions().get(name)
+        return mark.get() if mark.isDefined() else None
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def delta_version(self, relation: BaseRelation) -> int:
+        """Return the number of the table's latest commit."""
+        return self._snapshot(relation).version()
+
+    @available.parse(lambda *args, **kwargs: [])
+    def changed_columns(self, relation: BaseRelation, columns: list[dict]) -> list[str]:
+        """Return the names of columns in which the table and `columns` (name, data_type) differ."""
+        fields = self._snapshot(relation).schema().fields()
+        parse = self._spark()._jvm.org.apache.spark.sql.types.DataType.fromDDL
+        found = {field.name(): field.dataType().catalogString() for field in fields}
+        wanted = {col["name"]: parse(col["data_type"]).catalogString() for col in columns}
+        names = found.keys() | wanted.keys()
+        return sorted(name for name in names if found.get(name) != wanted.get(name))
+
+    @available.parse(lambda *args, **kwargs: None)
+    def watermark(self, relation: BaseRelation, name: str) -> int | None:
+        """Return up to which version of `name` the table has read, or None if it never has.
+
+        It is a transaction identifier of Delta, so it commits with the rows it speaks of.
+        """
+        mark = self._mark(relation, name)
+        return None if mark is None else mark % GENERATION
+
+    @available.parse(lambda *args, **kwargs: None)
+    def set_watermark(
+        self, relation: BaseRelation, name: str, version: int, rebuild: bool = False
+    ) -> None:
+        """Let the next statement of this thread commit the watermark together with its rows.
+
+        Delta skips a write whose identifier it has seen and fails the second of two at once, so no
+        window is ever written twice. A rebuild starts a new generation: it may read the same again.
+        """
+        generation = (self._mark(relation, name) or 0) // GENERATION + (1 if rebuild else 0)
+        values = (name, str(generation * GENERATION + version))
+        for setting, value in zip(WATERMARK, values, strict=True):
+            self._spark().conf.set(setting, value)
