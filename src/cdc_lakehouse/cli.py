@@ -1,0 +1,139 @@
+"""The `lakehouse` command; one function for each subcommand."""
+
+import argparse
+import os
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+from cdc_lakehouse.errors import LakehouseError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0 done, 1 done in part, 2 nothing done."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except LakehouseError as error:
+        print(f"lakehouse: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("lakehouse: interrupted; the next run completes what was begun.", file=sys.stderr)
+        return 130
+
+
+def setup(options: argparse.Namespace) -> int:
+    """Fetch the Java libraries that pyspark does not bring."""
+    from cdc_lakehouse.jars import FOLDER, fetch_jars
+
+    print(f"{len(fetch_jars())} jars in {FOLDER}")
+    return 0
+
+
+def ingest_files(options: argparse.Namespace) -> int:
+    """Land the new files below a folder and print what was landed."""
+    from cdc_lakehouse.ingest import ingest_files
+
+    path = Path(options.path).absolute()
+    project_dir = enter_project(options.project_dir)
+    report = ingest_files(path, topic=options.topic, project_dir=project_dir)
+    print(report.text())
+    return 1 if report.problems else 0
+
+
+def reroute(options: argparse.Namespace) -> int:
+    """Give unrouted messages the format that their topics have by now."""
+    from cdc_lakehouse.ingest import reroute
+    from cdc_lakehouse.report import reroute_text
+
+    print(reroute_text(reroute(enter_project(options.project_dir))))
+    return 0
+
+
+def show(options: argparse.Namespace) -> int:
+    """Print one table, or a view of the whole lakehouse."""
+    from cdc_lakehouse.show import run_query, show_lakehouse
+
+    enter_project(options.project_dir)
+    if options.table:
+        run_query(f"select * from {options.table}", options.rows)
+    else:
+        show_lakehouse()
+    return 0
+
+
+def query(options: argparse.Namespace) -> int:
+    """Print the result of a SQL statement."""
+    from cdc_lakehouse.show import run_query
+
+    enter_project(options.project_dir)
+    run_query(options.sql, options.rows, csv=options.csv)
+    return 0
+
+
+def enter_project(given: str | None) -> Path:
+    """Make the project's folder the working directory, for LAKEHOUSE_DIR defaults to one in it.
+
+    Args:
+        given: the folder; None takes the nearest one from here upwards with a dbt_project.yml.
+
+    Raises:
+        LakehouseError: there is no project.
+    """
+    here = Path.cwd()
+    candidates = [Path(given).absolute()] if given else [here, *here.parents]
+    project = next((each for each in candidates if (each / "dbt_project.yml").is_file()), None)
+    if project is None:
+        where = candidates[0] if given else f"{here} and the folders above it"
+        raise LakehouseError(f"No dbt_project.yml in {where}. Name the project: --project-dir DIR.")
+    os.chdir(project)
+    return project
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="lakehouse", description="Land change messages and look at the tables made of them."
+    )
+    released = f"lakehouse {version('cdc_lakehouse')}"
+    parser.add_argument("--version", action="version", version=released)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    command = commands.add_parser("setup", help="fetch the Java libraries")
+    command.set_defaults(run=setup)
+
+    sources = commands.add_parser("ingest", help="land messages").add_subparsers(
+        required=True, metavar="SOURCE"
+    )
+    command = sources.add_parser("files", help="land new files, each once")
+    command.add_argument("path", metavar="PATH", help="a folder, read recursively, or one file")
+    command.add_argument("--topic", help="topic of the line files; default: their folder's name")
+    command.set_defaults(run=ingest_files)
+    _add_project(command)
+
+    command = commands.add_parser("reroute", help="route messages that landed without a route")
+    command.set_defaults(run=reroute)
+    _add_project(command)
+
+    command = commands.add_parser("show", help="print a view of the lakehouse, or one table")
+    command.add_argument("table", metavar="TABLE", nargs="?", help="for example gold.orders")
+    command.add_argument("--rows", type=int, metavar="N", default=20, help="of TABLE; default: 20")
+    command.set_defaults(run=show)
+    _add_project(command)
+
+    command = commands.add_parser("query", help="print the result of a SQL statement")
+    command.add_argument("sql", metavar="SQL")
+    command.add_argument("--rows", type=int, metavar="N", default=100, help="default: 100")
+    command.add_argument(
+        "--csv", action="store_true", help='CSV with a header; NULL is empty, an empty text is ""'
+    )
+    command.set_defaults(run=query)
+    _add_project(command)
+    return parser
+
+
+def _add_project(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--project-dir", metavar="DIR", help="the dbt project; default: from here")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

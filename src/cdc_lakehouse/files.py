@@ -1,0 +1,230 @@
+"""What a file of messages is: how it is found, refused, and staged as Parquet for Spark."""
+
+import gzip
+import hashlib
+import os
+import re
+import stat
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from cdc_lakehouse.session import lakehouse_dir
+
+PARQUET = ".parquet"
+LINES = tuple(end + gz for end in (".json", ".jsonl", ".txt") for gz in ("", ".gz"))
+UNFIT_NAME = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+MEBIBYTE = 1 << 20
+# What is in memory at once, and in one row group that Spark reads; a single row may be larger.
+BATCH_ROWS, BATCH_BYTES = 16_384, 16 * MEBIBYTE
+LONGEST_LINE = 1024 * MEBIBYTE  # bytes; Java and Parquet hold no value, nor copy of it, of 2 GiB
+
+# The columns of Spark's Kafka source.
+STAGED = pa.schema(
+    {
+        "topic": pa.string(),
+        "partition": pa.int32(),
+        "offset": pa.int64(),
+        "timestamp": pa.timestamp("us", "UTC"),
+        "timestampType": pa.int32(),
+        "key": pa.binary(),
+        "value": pa.binary(),
+        "headers": pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()})),
+    }
+)
+NEEDED = ("topic", "partition", "offset", "value")
+
+
+class Refused(Exception):
+    """Why a file cannot be landed, and what to do: the rest of a sentence that begins with it."""
+
+
+UNKNOWN = Refused(f"has an unknown extension. Rename it to {PARQUET} or {', '.join(LINES)}.")
+UNFIT = (Refused, OSError, EOFError, zlib.error, pa.ArrowException)
+
+
+@dataclass
+class File:
+    """A file, where its lines go (Parquet says so itself), and what staging it has counted."""
+
+    path: str
+    size: int  # bytes
+    modified_at_ns: int  # since 1970
+    digest: str = ""
+    topic: str | None = None
+    partition: int | None = None
+    note: str = ""
+    bytes: int = 0  # of the values
+    messages: Counter[str] = field(default_factory=Counter)  # by topic
+    highest: dict[str, int] = field(default_factory=dict)  # partition, by topic
+
+
+def find_files(root: str, refuse: Callable[[str, Exception], None]) -> Iterator[str]:
+    """Yield the files below `root` in the order of their paths; `refuse` what is no such file."""
+    own = {str(lakehouse_dir() / name) for name in ("warehouse", "tmp", "metastore_db", "locks")}
+    found = [root] if not os.path.isdir(root) else []
+    for folder, inner, names in os.walk(root, onerror=lambda error: refuse(error.filename, error)):
+        inner[:] = [n for n in inner if n[0] not in "._" and os.path.join(folder, n) not in own]
+        found += [os.path.join(folder, name) for name in names]
+    for path in sorted(found):
+        name = os.path.basename(path).lower()
+        if name[0] in "._" or name.endswith(".crc"):
+            continue
+        if name.endswith((PARQUET, *LINES)):
+            yield path
+        else:
+            refuse(path, UNKNOWN)
+
+
+def describe(path: str) -> File:
+    """Return size and modification time of a file.
+
+    Raises:
+        Refused, OSError: it is no regular file, or cannot be reached.
+    """
+    if UNFIT_NAME.search(path):
+        raise Refused("has a name with control characters, or not in UTF-8. Rename it.")
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise Refused("is not a regular file. Remove it.")
+    return File(path, status.st_size, status.st_mtime_ns)
+
+
+def digest_of(path: str) -> str:
+    """Return the BLAKE2b digest of a file's bytes, hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
+
+
+def is_parquet(path: str) -> bool:
+    """Tell a Parquet file from a line file."""
+    return path.lower().endswith(PARQUET)
+
+
+def stage(file: File, folder: Path) -> File:
+    """Write a file's messages to a Parquet file in `folder`, count them in `file` and return it.
+
+    Reading every byte here means that Spark, for which one bad file spoils the commit, meets none;
+    and that nobody changes what it reads.
+
+    Raises:
+        one of UNFIT: the file cannot be landed; nothing of it is left in `folder`.
+    """
+    target = folder / f"{uuid4().hex}.parquet"
+    try:
+        with pq.ParquetWriter(target, STAGED, use_dictionary=["topic"]) as writer:
+            for read in _parquet_batches(file) if is_parquet(file.path) else _line_batches(file):
+                batch = pa.record_batch([_as_staged(read, column) for column in STAGED], STAGED)
+                _count(file, batch)
+                writer.write_batch(batch)
+        now = describe(file.path)
+        if (now.size, now.modified_at_ns) != (file.size, file.modified_at_ns):
+            raise Refused("changed while it was read. Run again when it is complete.")
+    except UNFIT:
+        target.unlink(missing_ok=True)
+        raise
+    return file
+
+
+def _count(file: File, batch: pa.RecordBatch) -> None:
+    for name in NEEDED[:3]:
+        if batch[name].null_count:
+            raise Refused(f"has a row without {name}. Export it again with every {name}.")
+    topics = pa.Table.from_batches([batch]).select(["topic", "partition"]).group_by("topic")
+    for row in topics.aggregate([("partition", "max"), ("partition", "count")]).to_pylist():
+        topic = row["topic"]
+        file.messages[topic] += row["partition_count"]
+        file.highest[topic] = max(row["partition_max"], file.highest.get(topic, -1))
+    file.bytes += pc.sum(pc.binary_length(batch["value"])).as_py() or 0
+
+
+def _line_batches(file: File) -> Iterator[pa.RecordBatch]:
+    opened = gzip.open if file.path.lower().endswith(".gz") else open
+    if opened is gzip.open and file.size == 0:
+        raise EOFError  # gzip takes no bytes at all for a whole file
+    modified_at = pa.scalar(file.modified_at_ns // 1000, pa.timestamp("us", "UTC"))
+    same = {"topic": file.topic, "partition": file.partition}
+    same |= {"timestamp": modified_at, "timestampType": 0}
+    first = 0
+    with opened(file.path, "rb") as lines:
+        while values := _take_lines(lines, first):
+            columns = {name: pa.repeat(value, len(values)) for name, value in same.items()}
+            columns["offset"] = pa.array(range(first, first + len(values)))
+            yield pa.record_batch(columns | {"value": pa.array(values, pa.binary())})
+            first += len(values)
+
+
+def _take_lines(lines, first: int) -> list[bytes]:
+    values: list[bytes] = []
+    size = 0
+    while len(values) < BATCH_ROWS and size < BATCH_BYTES:
+        line = lines.readline(LONGEST_LINE + 1)
+        if not line:
+            break
+        if len(line) > LONGEST_LINE:
+            raise Refused(
+                f"has more than {LONGEST_LINE:,} bytes in line {first + len(values) + 1:,}, more "
+                "than Spark can hold. Write one message a line."
+            )
+        values.append(line.removesuffix(b"\n").removesuffix(b"\r") if line[-1:] == b"\n" else line)
+        size += len(line)
+    return values
+
+
+def _parquet_batches(file: File) -> Iterator[pa.RecordBatch]:
+    with pq.ParquetFile(
+        file.path,
+        buffer_size=MEBIBYTE,  # else a whole column of a row group is in memory
+        coerce_int96_timestamp_unit="us",
+        page_checksum_verification=True,
+    ) as parquet:
+        names = parquet.schema_arrow.names
+        wrong = [n for n in STAGED.names if names.count(n) not in ((1,) if n in NEEDED else (0, 1))]
+        if wrong:
+            raise Refused(
+                f"lacks {', '.join(wrong)} (or has it twice); its columns are {', '.join(names)}. "
+                "Export it in the shape of Spark's Kafka source."
+            )
+        groups = [parquet.metadata.row_group(n) for n in range(parquet.num_row_groups)]
+        largest = max((g.total_byte_size // g.num_rows for g in groups if g.num_rows), default=0)
+        rows = min(BATCH_ROWS, max(1, BATCH_BYTES // max(1, largest)))
+        yield from parquet.iter_batches(rows, columns=[n for n in STAGED.names if n in names])
+
+
+def _as_staged(batch: pa.RecordBatch, target: pa.Field) -> pa.Array:
+    found = target.name in batch.schema.names
+    column = batch[target.name] if found else pa.nulls(batch.num_rows)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    # A cast takes much that is no message: numbers for times, texts for numbers.
+    kinds = (pa.types.is_integer, pa.types.is_timestamp, _is_text, _is_headers)
+    alike = any(is_(kind) and is_(target.type) for is_ in kinds) or pa.types.is_null(kind)
+    try:
+        if not alike:
+            raise pa.ArrowTypeError(f"{target.type} is needed")
+        if getattr(kind, "unit", "") == "ns":
+            # The microsecond that has begun, also before 1970, where a cast takes the next one.
+            column = pc.floor_temporal(column.cast(pa.timestamp("ns", "UTC")), unit="microsecond")
+        return column.cast(target.type)
+    except pa.ArrowException as error:
+        text = f"has the column {target.name} as {kind}: {error}. Export it with Kafka's type."
+        raise Refused(text) from None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+
+
+def _is_headers(kind: pa.DataType) -> bool:
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        return False
+    entry = kind.value_type
+    return pa.types.is_struct(entry) and {"key", "value"} <= {part.name for part in entry}

@@ -1,0 +1,225 @@
+"""Land files of messages in bronze: every file once, every byte as it is, one commit a run."""
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
+
+from cdc_lakehouse import bronze
+from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.files import (
+    UNFIT,
+    File,
+    describe,
+    digest_of,
+    find_files,
+    is_parquet,
+    stage,
+)
+from cdc_lakehouse.report import IngestReport, problem
+from cdc_lakehouse.routes import Routes, read_routes
+from cdc_lakehouse.session import hold, lakehouse_dir, open_session
+
+APPLICATION = "lakehouse ingest files"
+
+
+def ingest_files(
+    path: str | Path, topic: str | None = None, project_dir: str | Path = "."
+) -> IngestReport:
+    """Land every new file below `path` in bronze.messages, in one commit.
+
+    Messages that landed before their topic had a route are rerouted first, in a commit of their
+    own. Needs room in LAKEHOUSE_DIR for a copy of the new files.
+
+    Args:
+        path: a folder, read recursively, or one file.
+        topic: the topic of the line files; None takes the name of the folder that holds the file.
+        project_dir: the dbt project, for its seeds/topics.csv.
+
+    Raises:
+        LakehouseError: nothing could be done: no such path, no readable routes, another ingest at
+            work, Spark failed. A file that cannot be landed is a problem in the report instead.
+    """
+    root = os.path.abspath(path)
+    if not os.path.exists(root):
+        raise LakehouseError(f"{root} does not exist. Name a folder or a file to land.")
+    if topic == "":
+        raise LakehouseError("The topic is empty. Name one, or leave --topic out.")
+    routes = read_routes(Path(project_dir))
+    with _writing() as (spark, staging):
+        return _Ingest(spark, routes, staging).run(root, topic)
+
+
+def reroute(project_dir: str | Path = ".") -> Counter[tuple[str, str]]:
+    """Give the unrouted messages of bronze whose topics have a route by now their format.
+
+    Returns:
+        The number of messages by topic and format; where there are none, nothing is committed.
+
+    Raises:
+        LakehouseError: no readable routes, an ingest at work, Spark failed.
+    """
+    routes = read_routes(Path(project_dir))
+    with _writing() as (spark, _):
+        return bronze.reroute(spark, routes)
+
+
+@contextmanager
+def _writing() -> Iterator[tuple[SparkSession, Path]]:
+    """Yield Spark and a folder to stage files in, to the one process that may write bronze."""
+    temporary = lakehouse_dir() / "tmp"
+    temporary.mkdir(parents=True, exist_ok=True)
+    with hold("ingest", "One ingest of files runs at a time: run again when it has ended."):
+        for left_over in temporary.glob("ingest-*"):
+            shutil.rmtree(left_over)
+        with tempfile.TemporaryDirectory(prefix="ingest-", dir=temporary) as staging:
+            try:
+                # Many small files share a task: opening one is cheap here.
+                cheap = {"spark.sql.files.openCostInBytes": "262144"}
+                spark = open_session(metastore=False, overrides=cheap)
+                bronze.create_tables(spark)
+                yield spark, Path(staging)
+            except (PySparkException, Py4JError, OSError) as error:
+                raise LakehouseError(
+                    f"The ingest stopped: {short_message(error)}\n"
+                    "Run again when the cause is removed; that completes what was begun."
+                ) from error
+
+
+class _Ingest:
+    """One run: the intent goes to bronze.landed_files first, then the messages, as one commit."""
+
+    def __init__(self, spark: SparkSession, routes: Routes, staging: Path):
+        self.spark, self.routes, self.staging = spark, routes, staging
+        self.began_at, self.clock = datetime.now(UTC), time.monotonic()
+        self.report = IngestReport()
+
+    def run(self, root: str, topic: str | None) -> IngestReport:
+        self.report.rerouted = bronze.reroute(self.spark, self.routes)
+        self.finish_interrupted()
+        paths = list(find_files(root, self.refuse))
+        self.report.found = len(paths)
+        known = bronze.landed_below(self.spark, root)
+        new = [file for path in paths if (file := self.new_file(path, known.get(path, [])))]
+        _progress(f"{len(paths):,} files found, {len(new):,} of them new")
+        files = self.stage_new(new, known, topic)
+        if files:
+            newest = bronze.read(self.spark, bronze.LANDED_FILES).agg(F.max("batch")).first()[0]
+            committed = bronze.committed_version(self.spark, APPLICATION)
+            batch = 1 + max(committed, -1 if newest is None else newest)
+            self.record_intent(files, batch)
+            self.land(files, batch)
+        self.report.seconds = time.monotonic() - self.clock
+        return self.report
+
+    def finish_interrupted(self) -> None:
+        """Land what an earlier run wrote down but was stopped from landing, if it is unchanged."""
+        table = bronze.read(self.spark, bronze.LANDED_FILES)
+        committed = bronze.committed_version(self.spark, APPLICATION)
+        # There is one such batch at most. One without a message needs no commit.
+        rows = table.where(F.col("batch") > committed).collect()
+        batch = max((row.batch for row in rows), default=None)
+        rows = [row for row in rows if row.batch == batch]
+        if not sum(row.messages for row in rows):
+            return
+        _progress(f"completing an interrupted run of {len(rows):,} files")
+        files = [file for row in rows if (file := self.stage_intended(row))]
+        same = {file.path for file in files}
+        bronze.forget_files(self.spark, batch, [row.path for row in rows if row.path not in same])
+        self.land(files, batch)
+
+    def stage_intended(self, row: Row) -> File | None:
+        try:
+            file = describe(row.path)
+            file.digest = digest_of(row.path)
+            file.topic, file.partition = row.topic, row.partition
+            if file.digest == row.digest:
+                return stage(file, self.staging)
+        except UNFIT:
+            pass  # if it still exists, it is looked at again as a new file, and reported there
+        return None
+
+    def new_file(self, path: str, landed: list[Row]) -> File | None:
+        try:
+            file = describe(path)
+            if any((r.size, r.modified_at_ns) == (file.size, file.modified_at_ns) for r in landed):
+                return None
+            file.digest = digest_of(path)
+        except UNFIT as error:
+            self.refuse(path, error)
+            return None
+        if any(row.digest == file.digest for row in landed):
+            return None
+        if landed:
+            file.note = f"{path} has changed since it was landed: landed again as a whole."
+        return file
+
+    def stage_new(
+        self, new: list[File], known: dict[str, list[Row]], topic: str | None
+    ) -> list[File]:
+        """Return the files that are fit to land. Parquet first: a line file takes a free number."""
+        lines = [file for file in new if not is_parquet(file.path)]
+        for file in lines:
+            file.topic = topic or os.path.basename(os.path.dirname(file.path))
+        highest = bronze.highest_partitions(self.spark, {file.topic for file in lines})
+        staged = []
+        for file in sorted(new, key=lambda file: not is_parquet(file.path)):
+            if file.topic is not None:
+                own = {row.partition for row in known.get(file.path, []) if row.topic == file.topic}
+                file.partition = min(own, default=highest.get(file.topic, -1) + 1)
+            try:
+                staged.append(stage(file, self.staging))
+            except UNFIT as error:
+                self.refuse(file.path, error)
+                continue
+            if file.topic is not None:
+                file.highest[file.topic] = file.partition  # its number is taken if it is empty, too
+            for name, partition in file.highest.items():
+                highest[name] = max(partition, highest.get(name, -1))
+        return staged
+
+    def refuse(self, path: str, error: Exception) -> None:
+        self.report.problems.append(problem(path, error))
+
+    def record_intent(self, files: list[File], batch: int) -> None:
+        given = {"batch": batch, "landed_at": self.began_at}
+        rows = [{**vars(f), "messages": f.messages.total(), **given} for f in files]
+        bronze.record_files(self.spark, rows)
+
+    def land(self, files: list[File], batch: int) -> None:
+        """Append all staged messages to bronze.messages in one commit."""
+        formats = {t: self.routes.format_of(t) for file in files for t in file.messages}
+        if formats:
+            try:
+                transaction = (APPLICATION, batch)
+                bronze.append_messages(
+                    self.spark, self.staging, formats, self.began_at, transaction
+                )
+            except (PySparkException, Py4JError):
+                # A killed run's Java may live on for a moment and commit the batch itself.
+                if bronze.committed_version(self.spark, APPLICATION) < batch:
+                    raise
+        for left_over in self.staging.iterdir():
+            left_over.unlink()
+        for file in files:
+            self.report.messages.update(file.messages)
+            self.report.bytes += file.bytes
+            self.report.notes += [file.note] if file.note else []
+        self.report.formats |= formats
+        self.report.files += len(files)
+        _progress(f"{len(files):,} files landed")
+
+
+def _progress(text: str) -> None:
+    print(f"lakehouse: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,118 @@
+"""What a run tells the person at the keyboard: plain text, and tables of it."""
+
+import re
+import shutil
+import textwrap
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, field
+
+from cdc_lakehouse.errors import short_message
+from cdc_lakehouse.files import UNFIT_NAME, Refused, is_parquet
+from cdc_lakehouse.routes import UNROUTED
+
+
+@dataclass
+class IngestReport:
+    """What a run landed, by topic and in total, and what it could not land."""
+
+    found: int = 0
+    files: int = 0
+    bytes: int = 0  # of the values
+    seconds: float = 0
+    messages: Counter[str] = field(default_factory=Counter)
+    formats: dict[str, str] = field(default_factory=dict)
+    rerouted: Counter[tuple[str, str]] = field(default_factory=Counter)  # by topic and format
+    notes: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """Return the summary that a person reads."""
+        lines = [reroute_text(self.rerouted)] if self.rerouted else []
+        if not self.files:
+            lines.append(
+                f"Nothing to land: {self.found:,} files found, none of them new and sound."
+            )
+        else:
+            lines += [
+                _counts({(t, self.formats[t]): n for t, n in self.messages.items()}),
+                f"{len(self.messages):,} topics, {sum(self.messages.values()):,} messages, "
+                f"{self.bytes:,} bytes, {self.files:,} files, {self.seconds:.1f} s",
+            ]
+        unrouted = sorted(t for t, name in self.formats.items() if name == UNROUTED)
+        if unrouted:
+            lines.append(f"Unrouted: {', '.join(unrouted)}. Add a line each to seeds/topics.csv.")
+        lines += self.notes
+        if self.problems:
+            lines += [f"Not landed ({len(self.problems):,}):", *self.problems]
+        return "\n".join(lines)
+
+
+def reroute_text(rerouted: Counter[tuple[str, str]]) -> str:
+    """Return what a person reads about rerouted messages."""
+    if not rerouted:
+        return "Nothing to reroute: no unrouted message has a topic with a route."
+    return f"{_counts(rerouted)}\n{rerouted.total():,} messages rerouted. dbt settles them next."
+
+
+def problem(path: str, error: Exception) -> str:
+    """Return the sentence that says why the file at `path` was not landed, and what to do."""
+    shown = ascii(path) if UNFIT_NAME.search(path) else path
+    if isinstance(error, Refused):
+        return f"{shown} {error}"
+    if isinstance(error, EOFError):
+        return f"{shown} is a truncated gzip file. Deliver it again, whole."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{shown} cannot be landed: {error.strerror}. Remove the cause and run again."
+    kind = "Parquet" if is_parquet(path) else "gzip"
+    reason = (short_message(error).splitlines() or ["no reason given"])[0].strip(" .")
+    return f"{shown} is not a sound {kind} file: {reason}. Deliver it again, whole."
+
+
+def text_table(header: list[str], cells: list[list[str | None]], limit: int = 60) -> str:
+    """Return a table of text; columns beyond the terminal's width (120 in a pipe) go on below.
+
+    Args:
+        limit: the width at which a cell is cut.
+    """
+    columns = [_column(name, values, limit) for name, *values in zip(header, *cells, strict=True)]
+    room = shutil.get_terminal_size((120, 24)).columns
+    gap = " " if sum(_width(c[0]) + 2 for c in columns) - 2 > room else "  "
+    blocks: list[list[list[str]]] = [[]]
+    for column in columns:
+        if blocks[-1] and sum(_width(c[0]) + len(gap) for c in [*blocks[-1], column]) > room + len(
+            gap
+        ):
+            blocks.append([columns[0]])  # most often the key
+        blocks[-1].append(column)
+    return "\n\n".join(_joined(block, gap) for block in blocks)
+
+
+def _joined(columns: list[list[str]], gap: str) -> str:
+    tallest = max(map(len, columns))
+    columns = [[" " * _width(c[0])] * (tallest - len(c)) + c for c in columns]
+    return "\n".join(gap.join(line).rstrip() for line in zip(*columns, strict=True))
+
+
+def _column(name: str, values: list[str | None], limit: int) -> list[str]:
+    # Control characters would move the cursor, or worse.
+    texts = ["NULL" if v is None else re.sub(r"[\x00-\x1f\x7f-\x9f]", "·", v) for v in values]
+    texts = [text if len(text) <= limit else text[: limit - 1] + "…" for text in texts]
+    width = max(map(_width, texts), default=0)
+    # A long name of a narrow column is broken after an underscore.
+    words = textwrap.wrap(name.replace("_", "_ "), max(8, width), break_long_words=False)
+    heads = [line.replace("_ ", "_") for line in words]
+    width = max(width, *map(_width, heads))
+    numbers = all(re.fullmatch(r"NULL|-?[\d.,]+(E-?\d+)?", text) for text in texts)
+    lines = [*heads, "-" * width, *texts]
+    blanks = [" " * (width - _width(line)) for line in lines]
+    return [b + t if numbers else t + b for b, t in zip(blanks, lines, strict=True)]
+
+
+def _width(text: str) -> int:
+    return len(text) + sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+
+
+def _counts(messages: dict[tuple[str, str], int]) -> str:
+    rows = [[topic, name, f"{count:,}"] for (topic, name), count in sorted(messages.items())]
+    return text_table(["topic", "format", "messages"], rows)

@@ -1,0 +1,119 @@
+"""seeds/topics.csv: which topic carries which format, and what the bytes do not say."""
+
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from cdc_lakehouse.errors import LakehouseError
+
+UNROUTED = "unrouted"
+COLUMNS = ("topic", "format", "time_zone", "avro_schema", "delete_image", "database")
+FORMATS = frozenset(
+    {
+        "oms_default",
+        "oms_default_extend",
+        "oms_canal",
+        "oms_dataworks",
+        "oms_shareplex",
+        "oceanbase_avro",
+        "oceanbase_canal",
+        "dataworks_kafka",
+        "dts_avro",
+        "dts_canal",
+        "dts_shareplex",
+        "drs_avro",
+        "drs_json",
+        "drs_json_c",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Route:
+    """One line of seeds/topics.csv; an empty field is an empty text."""
+
+    topic: str
+    format: str
+    time_zone: str
+    avro_schema: str
+    delete_image: str
+    database: str
+
+    def matches(self, topic: str) -> bool:
+        """Tell whether the route's name, in which `*` is any run of characters, covers `topic`."""
+        literals = (re.escape(literal) for literal in re.split(r"\*+", self.topic))
+        return re.fullmatch(".*".join(literals), topic, re.DOTALL) is not None
+
+
+class Routes:
+    """The routes of a project, by topic."""
+
+    def __init__(self, routes: list[Route]):
+        self._exact = {route.topic: route for route in routes if "*" not in route.topic}
+        globs = [route for route in routes if "*" in route.topic]
+        self._globs = sorted(globs, key=lambda r: (-len(r.topic.replace("*", "")), r.topic))
+
+    def route_of(self, topic: str) -> Route | None:
+        """Return the exact route, else the glob with the most literal characters, else None."""
+        if topic in self._exact:
+            return self._exact[topic]
+        return next((route for route in self._globs if route.matches(topic)), None)
+
+    def format_of(self, topic: str) -> str:
+        """Return the topic's format, `unrouted` if no route covers it."""
+        route = self.route_of(topic)
+        return route.format if route else UNROUTED
+
+
+def read_routes(project_dir: Path) -> Routes:
+    """Read and check the project's seeds/topics.csv.
+
+    Raises:
+        LakehouseError: the file is missing or wrong; the text names file and line.
+    """
+    path = Path(project_dir, "seeds", "topics.csv")
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            return Routes(_checked(path, csv.reader(file, strict=True), Path(project_dir)))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise LakehouseError(f"{path} cannot be read as CSV in UTF-8: {reason}.") from None
+
+
+def _checked(path, reader, project_dir: Path) -> list[Route]:
+    header = next(reader, [])
+    missing = [name for name in COLUMNS if name not in header]
+    if missing:
+        raise LakehouseError(
+            f"{path}, line 1: the header lacks {', '.join(missing)}. "
+            f"It must name these columns: {','.join(COLUMNS)}."
+        )
+    routes: dict[str, Route] = {}
+    for fields in reader:
+        where = f"{path}, line {reader.line_num}"
+        if not fields:
+            continue
+        if len(fields) != len(header):
+            raise LakehouseError(
+                f"{where}: {len(fields)} fields where the header has {len(header)}. "
+                "Write one comma between two columns, also where a column is empty."
+            )
+        line = dict(zip(header, fields, strict=True))
+        route = Route(**{name: line[name] for name in COLUMNS})
+        if not route.topic:
+            raise LakehouseError(f"{where}: the topic is empty. Name a topic or delete the line.")
+        if route.topic in routes:
+            raise LakehouseError(f"{where}: {route.topic!r} is already above. Delete one line.")
+        if not _is_format(route.format, project_dir):
+            raise LakehouseError(
+                f"{where}: unknown format {route.format!r}. Use one of "
+                f"{', '.join(sorted(FORMATS))}, or add models/silver/{route.format}/."
+            )
+        routes[route.topic] = route
+    return list(routes.values())
+
+
+def _is_format(name: str, project_dir: Path) -> bool:
+    folder = project_dir / "models" / "silver" / name
+    return name in FORMATS or (re.fullmatch(r"[a-z]\w*", name) is not None and folder.is_dir())

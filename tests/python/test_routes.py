@@ -1,0 +1,79 @@
+"""seeds/topics.csv: which route a topic gets, and what is said about a wrong line."""
+
+import pytest
+
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.routes import read_routes
+
+HEADER = "topic,format,time_zone,avro_schema,delete_image,database\n"
+
+
+@pytest.fixture
+def project(tmp_path):
+    def write(text):
+        (tmp_path / "seeds").mkdir(exist_ok=True)
+        (tmp_path / "seeds" / "topics.csv").write_bytes(text.encode())
+        return tmp_path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        ("shop.orders", "dts_canal"),
+        ("shop.orders.eu", "drs_json"),
+        ("shop.customers", "oms_canal"),
+        ("shopXorders", "unrouted"),
+        ("other", "unrouted"),
+        ("ab", "drs_avro"),
+        ("a\nb", "drs_avro"),
+    ],
+)
+def test_the_exact_name_wins_then_the_most_literal_glob(project, topic, expected):
+    routes = read_routes(
+        project(
+            HEADER + "shop.*,oms_canal,,,,\nshop.orders.*,drs_json,,,,\nshop.orders,dts_canal,,,,\n"
+            "*b,dts_avro,,,,\n**b,oms_default,,,,\na*,drs_avro,,,,\na**,oms_default,,,,\n"
+            '\n"a*b",drs_avro,,,,\n'
+        )
+    )
+
+    assert routes.format_of(topic) == expected
+
+
+def test_equally_literal_globs_are_taken_in_alphabetical_order(project):
+    routes = read_routes(project(HEADER + "*b,dts_avro,,,,\na*,drs_avro,,,,\n"))
+
+    assert routes.format_of("ab") == "dts_avro"
+
+
+def test_a_folder_of_models_makes_a_format(project):
+    root = project(HEADER + "t,ogg_json,,,,\n")
+    (root / "models" / "silver" / "ogg_json").mkdir(parents=True)
+
+    assert read_routes(root).format_of("t") == "ogg_json"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (HEADER + "t,canal,,,,\n", "line 2: unknown format 'canal'"),
+        (HEADER + "t,../silver,,,,\n", "line 2: unknown format '../silver'"),
+        (HEADER + "t,dts_canal,,,,\nu,dts_avro,,,,\nt,dts_avro,,,,\n", "line 4: 't' is already"),
+        (HEADER + ",dts_canal,,,,\n", "line 2: the topic is empty"),
+        (HEADER + "t,dts_canal\n", "line 2: 2 fields where the header has 6"),
+        ("topic,format\nt,dts_canal\n", "line 1: the header lacks time_zone"),
+        ("", "line 1: the header lacks topic"),
+    ],
+)
+def test_a_wrong_line_is_named(project, text, expected):
+    with pytest.raises(LakehouseError, match=r"topics\.csv, ") as error:
+        read_routes(project(text))
+
+    assert expected in str(error.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(LakehouseError, match=r"topics\.csv cannot be read"):
+        read_routes(tmp_path)
