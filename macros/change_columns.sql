@@ -1,0 +1,17 @@
+{#-
+    What every gold row says of the change it comes from. The materialization keeps these columns but `_image`, from
+    which it tells the values that do not fit their type.
+-#}
+{% macro change_columns() -%}
+    {%- if execute and model.resource_type == 'model' %}{% do primary_key(model) %}{% endif -%}
+    sequence as _sequence,
+    committed_at as _committed_at,
+    operation as _operation,
+    source_table as _source_table,
+    topic as _topic,
+    partition as _partition,
+    offset as _offset,
+    row_number as _row_number,
+    bronze_version as _bronze_version,
+    image as _image
+{%- endmacro %}

@@ -1,0 +1,10 @@
+{#- A timestamp (UTC) from decimal digits counted in `unit` since 1970; null for none, 0, -1 and beyond the year 9999. -#}
+{% macro epoch_to_timestamp(digits, unit) -%}
+    {%- set per_second = {'seconds': 1, 'milliseconds': 1000}[unit] -%}
+    timestamp_millis(
+        case
+            when {{ is_epoch(digits, unit) }} and cast({{ digits }} as bigint) > 0
+                then cast({{ digits }} as bigint) * {{ 1000 // per_second }}
+        end
+    )
+{%- endmacro %}

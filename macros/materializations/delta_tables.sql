@@ -1,0 +1,42 @@
+{#-
+    A Delta table's columns as its definition words them: name, type, not null, comment. A view on the table takes its
+    comments along, and the metastore refuses one of more than 256 characters.
+-#}
+{% macro column_definitions(columns) -%}
+    {%- for column in columns %}
+        {{ adapter.quote(column.name) }} {{ column.data_type }}
+        {%- if column.constraints | selectattr('type', 'equalto', 'not_null') | list %} not null{% endif %}
+        {%- if column.description %} comment {{ dbt.string_literal(column.description | trim | truncate(250, leeway=0) | replace('\\', '\\\\') | replace("'", "\\'")) }}{% endif %}
+        {{- ',' if not loop.last }}
+    {%- endfor %}
+{%- endmacro %}
+
+{#- The names of columns, quoted, in order. -#}
+{% macro column_names(columns) -%}
+    {%- for column in columns %}{{ adapter.quote(column.name) }}{{ ', ' if not loop.last }}{% endfor %}
+{%- endmacro %}
+
+{#- An empty Delta table, comments and constraints in the same single commit. -#}
+{% macro create_delta_table(relation, columns, properties) -%}
+    create table {{ relation }} ({{ column_definitions(columns) }})
+    using delta
+    tblproperties ({% for name, value in properties.items() %}'{{ name }}' = '{{ value }}'{{ ', ' if not loop.last }}{% endfor %})
+{%- endmacro %}
+
+{#- Append rows by the names of their columns. -#}
+{% macro insert_by_name(relation, columns, sql) -%}
+    insert into {{ relation }} ({{ column_names(columns) }})
+    select {{ column_names(columns) }} from (
+        {{ sql }}
+    )
+{%- endmacro %}
+
+{#- Give a table other rows, and its definition's columns, in one commit: readers see the old or the new. -#}
+{% macro replace_delta_table(relation, columns, sql) -%}
+    create or replace table {{ relation }}
+    using delta
+    tblproperties ('delta.enableDeletionVectors' = 'true')
+    as select {{ column_names(columns) }} from (
+        {{ sql }}
+    )
+{%- endmacro %}

@@ -1,0 +1,50 @@
+{#- The key columns of a model's YAML, from the primary_key constraint of the model or of its columns. -#}
+{% macro primary_key(model) -%}
+    {%- set key = [] -%}
+    {%- for constraint in model.constraints or [] if constraint.type == 'primary_key' -%}
+        {% do key.extend(constraint.columns or []) %}
+    {%- endfor -%}
+    {%- for column in model.columns.values() if column.constraints | selectattr('type', 'equalto', 'primary_key') | list -%}
+        {% do key.append(column.name) %}
+    {%- endfor -%}
+    {%- if not key -%}
+        {{ exceptions.raise_compiler_error(
+            model.name ~ ' has no key: rows cannot be merged without one. Add to its YAML'
+            ~ ' `constraints: [{type: primary_key, columns: [...]}]`; a table without a key can use the row id that its format sends.'
+        ) }}
+    {%- endif -%}
+    {%- for name in key if name not in model.columns -%}
+        {{ exceptions.raise_compiler_error(model.name ~ ': the key column ' ~ name ~ ' is not among the columns of its YAML.') }}
+    {%- endfor -%}
+    {{ return(key) }}
+{%- endmacro %}
+
+{#- The columns of a gold table: what its YAML declares, then those of `change_columns` that the YAML does not repeat. -#}
+{% macro gold_columns(model) -%}
+    {%- set columns = model.columns.values() | list -%}
+    {%- for name, data_type in {
+        '_sequence': 'string',
+        '_committed_at': 'timestamp',
+        '_operation': 'string',
+        '_problems': 'array<struct<column: string, code: string, text: string>>',
+        '_source_table': 'string',
+        '_topic': 'string',
+        '_partition': 'int',
+        '_offset': 'bigint',
+        '_row_number': 'int',
+        '_bronze_version': 'bigint',
+    }.items() if name not in model.columns -%}
+        {% do columns.append({'name': name, 'data_type': data_type}) %}
+    {%- endfor -%}
+    {{ return(columns) }}
+{%- endmacro %}
+
+{#- Stop with dbt's table of differences unless the projection has the columns and types of the YAML. -#}
+{% macro assert_gold_contract(sql, columns) -%}
+    {%- for column in columns -%}
+        {% do model['columns'].update({column.name: column}) %}
+    {%- endfor -%}
+    {{ get_assert_columns_equivalent(
+        'select * except (_image), cast(array() as array<struct<column: string, code: string, text: string>>) as _problems from (' ~ sql ~ ')'
+    ) }}
+{%- endmacro %}

@@ -1,0 +1,31 @@
+{#- The text that a gold column was made from: that of the source column of its name, or of `meta: {source: ...}`. -#}
+{% macro source_text(column) -%}
+    _image[{{ dbt.string_literal((column.meta or {}).get('source', column.name) | replace('\\', '\\\\') | replace("'", "\\'")) }}]
+{%- endmacro %}
+
+{#-
+    Why a value does not fit its column's type, null if it does: zero_date, out_of_range, loses_digits or invalid.
+    A value counts as lost where the source has a text and the projection gives null, or gives fewer digits.
+-#}
+{% macro value_problem(column) -%}
+    {%- set text, value = source_text(column), adapter.quote(column.name) -%}
+    {%- set data_type = column.data_type | lower -%}
+    case
+        when {{ text }} is null then null
+        when {{ value }} is null then
+            case
+                when {{ text }} rlike '^0000-00-00|^[0-9]{4}-00-|^[0-9]{4}-[0-9]{2}-00' then 'zero_date'
+                when {{ text }} rlike r'^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$' then 'out_of_range'
+                else 'invalid'
+            end
+        {%- if data_type.startswith('decimal') %}
+        {%- set precision, scale = (data_type ~ '(10,0)').split('(')[1].split(')')[0].split(',') %}
+        when length(regexp_extract({{ text }}, r'^[^eE.]*\.([0-9]*?)0*$', 1)) > {{ scale | trim }} then 'loses_digits'
+        when {{ value }} <> try_cast({{ text }} as decimal(38, {{ 38 - (precision | int) + (scale | int) }})) then 'loses_digits'
+        {%- elif data_type == 'date' %}
+        when {{ text }} rlike '[ T].*[1-9]' then 'loses_digits'
+        {%- elif data_type.startswith('timestamp') %}
+        when length(regexp_extract({{ text }}, r'\.([0-9]*?)0*$', 1)) > 6 then 'loses_digits'
+        {%- endif %}
+    end
+{%- endmacro %}

@@ -1,0 +1,26 @@
+{#-
+    The JSON object in `value` (bytes) as struct<fields, end_of_message: string, malformed: string>, its text passed through
+    `prepare`. The last brace gives way to a last member: only if the text is one whole object does that member belong to it,
+    so a cut text, a second object or anything else behind the first, which Spark's reader would not look at, shows.
+    `malformed` is filled where a value is not of its field's type.
+-#}
+{% macro read_json(value, fields, prepare) -%}
+    from_json(
+        {{ prepare(with_end_of_message(value)) }},
+        '{{ fields }}, end_of_message string, malformed string',
+        map(
+            'columnNameOfCorruptRecord', 'malformed',
+            'allowSingleQuotes', 'false',
+            'allowNonNumericNumbers', 'false'
+        )
+    )
+{%- endmacro %}
+
+{#- The text of a JSON object with one more member at its end. -#}
+{% macro with_end_of_message(value) -%}
+    if(
+        substr({{ value }}, -1, 1) = X'7d',
+        cast(substr({{ value }}, 1, octet_length({{ value }}) - 1) as string) || ',"end_of_message":"reached"}',
+        regexp_replace(cast({{ value }} as string), r'\}[ \t\r\n]++\z', ',"end_of_message":"reached"}')
+    )
+{%- endmacro %}

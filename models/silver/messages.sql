@@ -1,0 +1,71 @@
+with
+
+messages as (
+
+    select * from {{ new_rows_of(source('bronze', 'messages')) }}
+
+),
+
+-- The routes as one row, so that a glob costs a look at a short list and no join per topic.
+routes as (
+
+    select
+        sort_array(
+            collect_list(struct(
+                length(replace(topic, '*', '')) as precision,
+                '^' || replace('\\Q' || topic || '\\E', '*', '\\E.*\\Q') || '$' as pattern,
+                topic as name,
+                format,
+                time_zone,
+                avro_schema,
+                delete_image,
+                database
+            )),
+            false
+        ) as routes
+    from {{ ref('topics') }}
+
+),
+
+routed as (
+
+    select
+        messages.*,
+        coalesce(
+            try_element_at(filter(routes.routes, route -> route.name = messages.topic), 1),
+            try_element_at(filter(routes.routes, route -> messages.topic rlike route.pattern), 1)
+        ) as route
+    from messages
+    cross join routes
+
+),
+
+checked as (
+
+    select
+        *,
+        coalesce(
+            try_to_timestamp('2000-01-01 00 ' || route.time_zone, 'yyyy-MM-dd HH VV') is not null or route.time_zone is null,
+            false
+        ) as is_known_zone
+    from routed
+
+)
+
+select
+    topic,
+    partition,
+    offset,
+    format,
+    value,
+    ingested_at,
+    bronze_version,
+    if(is_known_zone, coalesce(route.time_zone, 'UTC'), 'UTC') as time_zone,
+    route.avro_schema,
+    route.delete_image,
+    route.database as route_database,
+    case
+        when not is_known_zone
+            then {{ problem('unknown_time_zone', "'seeds/topics.csv gives topic ' || topic || ' the time zone ' || route.time_zone") }}
+    end as route_problem
+from checked

@@ -1,0 +1,53 @@
+{{ config(materialized='view') }}
+
+with
+
+first_deliveries as (
+
+    select * from {{ ref('delivered_changes') }}
+    where delivery = 1
+
+),
+
+-- Where a format sends an update as two messages, its second half takes the image of the first.
+paired as (
+
+    select
+        *,
+        case when operation = 'update_after' then lag(before) over halves end as first_half,
+        case when operation = 'update_after' then lag(before_is_complete) over halves end as first_half_is_complete,
+        operation = 'update_before' and lead(operation) over halves = 'update_after' as has_second_half
+    from first_deliveries
+    window halves as (
+        partition by format, database_name, schema_name, table_name, sequence
+        order by if(operation = 'update_before', 0, 1), bronze_version, topic, partition, offset
+    )
+
+)
+
+select
+    topic,
+    partition,
+    offset,
+    row_number,
+    format,
+    if(operation = 'update_after', 'update', operation) as operation,
+    database_name,
+    schema_name,
+    table_name,
+    key_columns,
+    coalesce(before, first_half) as before,
+    after,
+    coalesce(before_is_complete, first_half_is_complete) as before_is_complete,
+    after_is_complete,
+    column_types,
+    committed_at,
+    produced_at,
+    ingested_at,
+    sequence,
+    transaction_id,
+    transaction_row,
+    bronze_version,
+    loaded_at
+from paired
+where not has_second_half

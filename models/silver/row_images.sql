@@ -1,0 +1,61 @@
+{{ config(materialized='view') }}
+
+with
+
+events as (
+
+    select * from {{ ref('events') }}
+    where kind in ('row_change', 'truncate')
+
+),
+
+changes as (
+
+    select
+        *,
+        concat_ws('.', database_name, schema_name, table_name) as source_table,
+        -- Where the format does not name the key, any update may have moved it.
+        operation = 'update'
+        and before is not null
+        and (
+            key_columns is null
+            or exists(key_columns, name -> map_contains_key(before, name) and not before[name] <=> after[name])
+        ) as may_move_key
+    from events
+
+),
+
+-- An update that moves the key says two things: the old row is gone, and there is a new one.
+images as (
+
+    select
+        *,
+        inline(
+            case
+                when kind = 'truncate' then array(struct('truncate' as operation, map() as image))
+                when operation in ('delete', 'update_before') then array(struct('delete' as operation, before as image))
+                when may_move_key then array(struct('delete' as operation, before as image), struct(operation, after as image))
+                else array(struct(operation, after as image))
+            end
+        ) as (row_operation, image)
+    from changes
+
+)
+
+select
+    database_name,
+    schema_name,
+    table_name,
+    source_table,
+    row_operation as operation,
+    image,
+    key_columns,
+    coalesce(if(row_operation = 'delete', before_is_complete, after_is_complete), true) as image_is_complete,
+    sequence,
+    committed_at,
+    topic,
+    partition,
+    offset,
+    row_number,
+    bronze_version
+from images

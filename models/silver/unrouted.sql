@@ -1,0 +1,41 @@
+with
+
+messages as (
+
+    select * from {{ ref('messages') }}
+    where format not in ('dts_avro', 'dts_canal', 'oms_default')
+
+)
+
+select
+    topic,
+    partition,
+    offset,
+    0 as row_number,
+    format,
+    'rejected' as kind,
+    cast(null as string) as operation,
+    cast(null as string) as database_name,
+    cast(null as string) as schema_name,
+    cast(null as string) as table_name,
+    cast(null as array<string>) as key_columns,
+    cast(null as map<string, string>) as before,
+    cast(null as map<string, string>) as after,
+    cast(null as boolean) as before_is_complete,
+    cast(null as boolean) as after_is_complete,
+    cast(null as map<string, string>) as column_types,
+    cast(null as string) as ddl,
+    cast(null as timestamp) as committed_at,
+    cast(null as timestamp) as produced_at,
+    ingested_at,
+    cast(null as string) as sequence,
+    cast(null as string) as transaction_id,
+    cast(null as bigint) as transaction_row,
+    if(format = 'unrouted', 'unrouted_topic', 'unknown_format') as reject_reason,
+    if(
+        format = 'unrouted',
+        'seeds/topics.csv has no line for topic ' || topic,
+        'seeds/topics.csv gives topic ' || topic || ' the format ' || format || ', which has no model'
+    ) as reject_detail,
+    bronze_version
+from messages

@@ -1,0 +1,62 @@
+-- Conservation: of each commit of bronze that silver has read, every identity is settled, and settled once.
+with
+
+messages as (
+
+    select
+        topic,
+        partition,
+        offset,
+        min(_metadata.row_commit_version) as bronze_version
+    from {{ source('bronze', 'messages') }}
+    group by topic, partition, offset
+
+),
+
+outcomes as (
+
+    select
+        topic,
+        partition,
+        offset,
+        count(distinct kind) as kinds,
+        count(*) as row_count,
+        count(distinct row_number) as row_numbers,
+        min(row_number) as first_row,
+        max(row_number) as last_row,
+        max(bronze_version) as bronze_version
+    from {{ ref('events') }}
+    group by topic, partition, offset
+
+),
+
+read_until as (
+
+    select max(bronze_version) as bronze_version from outcomes
+
+)
+
+select
+    coalesce(messages.topic, outcomes.topic) as topic,
+    coalesce(messages.partition, outcomes.partition) as partition,
+    coalesce(messages.offset, outcomes.offset) as offset,
+    case
+        when messages.topic is null then 'an outcome without a message'
+        when outcomes.topic is null then 'a message without an outcome'
+        when outcomes.kinds > 1 then 'more than one kind'
+        else 'row numbers are not dense'
+    end as problem
+from messages
+full outer join outcomes
+    on
+        messages.topic = outcomes.topic
+        and messages.partition = outcomes.partition
+        and messages.offset = outcomes.offset
+cross join read_until
+where
+    messages.topic is null
+    or (outcomes.topic is null and messages.bronze_version <= read_until.bronze_version)
+    or outcomes.kinds > 1
+    or outcomes.row_count <> outcomes.row_numbers
+    or outcomes.first_row <> 0
+    or outcomes.last_row <> outcomes.row_count - 1
