@@ -1,0 +1,108 @@
+"""A lakehouse per test module, driven as a user drives it: ingest, dbt, SQL."""
+
+import os
+import shutil
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+LANDING = PROJECT / "samples" / "landing"
+
+
+def _start(home, project):
+    os.environ.update(LAKEHOUSE_DIR=str(home), DBT_LOG_PATH=str(home / "logs"))
+    os.environ.update(DBT_TARGET_PATH=str(home / "target"), DBT_USE_COLORS="false")
+    os.chdir(project)
+
+
+def _root():
+    from dbt.adapters.lakehouse.connections import root_session
+
+    return root_session({})
+
+
+def _dbt(arguments):
+    from dbt.cli.main import dbtRunner
+
+    done = dbtRunner().invoke(["--quiet", *arguments])
+    results = getattr(done.result, "results", None) or []
+    said = {r.node.name: r.message or str(r.status) for r in results if hasattr(r, "node")}
+    errors = [str(done.exception)] if done.exception else []
+    return done.success, said, errors or list(said.values())
+
+
+def _ingest(path):
+    from cdc_lakehouse.ingest import ingest_files
+
+    _root()
+    return ingest_files(path, project_dir=Path.cwd())
+
+
+def _query(sql):
+    return [row.asDict() for row in _root().newSession().sql(sql).collect()]
+
+
+class Lakehouse:
+    """One lakehouse in a process of its own, so that each has its own Spark and metastore."""
+
+    def __init__(self, home: Path, project: Path = PROJECT):
+        self.home, self.project = home, project
+        spawn = get_context("spawn")
+        self.process = ProcessPoolExecutor(1, spawn, initializer=_start, initargs=(home, project))
+
+    def ingest(self, path):
+        """Land the files below `path`; return the ingest's report."""
+        return self.process.submit(_ingest, Path(path)).result()
+
+    def dbt(self, *arguments, fails=False):
+        """Run dbt; return what each node said (or, where it has to fail, the messages)."""
+        success, said, errors = self.process.submit(_dbt, arguments).result()
+        assert success is not fails, errors
+        return errors if fails else said
+
+    def query(self, sql):
+        """Return the rows of a query as dictionaries."""
+        return self.process.submit(_query, sql).result()
+
+    def files(self):
+        """Return the data files of all tables."""
+        warehouse = self.home / "warehouse"
+        files = {str(path.relative_to(warehouse)) for path in warehouse.rglob("*.parquet")}
+        return {name for name in files if "/_delta_log/" not in name}
+
+    def stop(self):
+        self.process.shutdown()
+
+
+@pytest.fixture(scope="session")
+def open_lakehouse(tmp_path_factory):
+    """Return a function that opens an empty lakehouse, maybe on a changed copy of the project."""
+    opened = []
+
+    def open_it(name, change=None):
+        home = tmp_path_factory.mktemp(name)
+        project = PROJECT
+        if change:
+            project = home / "project"
+            left_out = shutil.ignore_patterns(".git", ".venv", ".lakehouse", "target", "logs")
+            shutil.copytree(PROJECT, project, ignore=left_out, symlinks=True)
+            change(project)
+        opened.append(Lakehouse(home / "lake", project))
+        (home / "lake").mkdir()
+        return opened[-1]
+
+    yield open_it
+    for lakehouse in opened:
+        lakehouse.stop()
+
+
+@pytest.fixture(scope="session")
+def sample(open_lakehouse):
+    """A lakehouse that has landed the sample topics and was built once."""
+    lakehouse = open_lakehouse("sample")
+    lakehouse.report = lakehouse.ingest(LANDING)
+    lakehouse.said = lakehouse.dbt("build")
+    return lakehouse

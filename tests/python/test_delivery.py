@@ -1,0 +1,139 @@
+"""Gold does not depend on the delivery: order, repetition, batches, interruption."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+
+import pytest
+from conftest import LANDING, PROJECT, Lakehouse
+from shop import TABLES, gold, sample_messages, write_messages
+
+SEED = int(os.environ.get("SEED") or random.randrange(10**6))
+
+
+def shuffled_twice(seed):
+    """Give every sample message twice, each topic in random order, the copies at later offsets."""
+    by_topic = defaultdict(list)
+    for topic, value in sample_messages():
+        by_topic[topic].append(value)
+    messages = []
+    for topic, values in by_topic.items():
+        generator = random.Random(f"{seed} {topic}")
+        first, second = values[:], values[:]
+        generator.shuffle(first)
+        generator.shuffle(second)
+        messages += [(topic, 0, number, value) for number, value in enumerate(first + second)]
+    return messages
+
+
+@pytest.fixture(scope="module")
+def disordered(open_lakehouse, tmp_path_factory):
+    """The sample in another order, in three batches, with every message delivered a second time."""
+    print(f"SEED={SEED}")
+    lakehouse = open_lakehouse("disordered")
+    landing = tmp_path_factory.mktemp("landing")
+    messages = shuffled_twice(SEED)
+    random.Random(SEED).shuffle(messages)
+    third = len(messages) // 3
+    for number, start in enumerate((0, third, 2 * third)):
+        batch = messages[start:] if number == 2 else messages[start : start + third]
+        write_messages(landing / f"batch-{number}.parquet", batch)
+        lakehouse.ingest(landing)
+        lakehouse.dbt("seed") if number == 0 else None
+        lakehouse.dbt("run")
+    return lakehouse
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_order_batches_and_copies_change_nothing_in_gold(sample, disordered, table):
+    assert gold(disordered, table) == gold(sample, table)
+
+
+def test_conservation_holds_after_disorder(disordered):
+    disordered.dbt("test", "-s", "test_type:singular")
+    accounting = disordered.query(
+        "select topic, sum(messages) as messages, sum(repeated_changes) as copies,"
+        " sum(repeated_identities) as identities, sum(missing_offsets) as missing"
+        " from silver.message_accounting group by topic"
+    )
+    expected = defaultdict(int)
+    for topic, _ in sample_messages():
+        expected[topic] += 2
+    assert {row["topic"]: row["messages"] for row in accounting} == dict(expected)
+    assert {row["identities"] for row in accounting} == {0}
+    assert {row["missing"] for row in accounting} == {0}
+
+
+def test_an_identity_that_is_landed_again_is_settled_once(disordered, tmp_path):
+    before = {table: gold(disordered, table) for table in TABLES}
+    count = "select count(*) as n from silver.events"
+    events = disordered.query(count)
+    again = shuffled_twice(SEED)[:40]
+    topic, partition, offset, _ = again[0]
+    write_messages(tmp_path / "again.parquet", again[1:])
+    write_messages(
+        tmp_path / "other_bytes.parquet", [(topic, partition, offset, b'{"type":"DDL"}')]
+    )
+    disordered.ingest(tmp_path)
+    disordered.dbt("run")
+    assert disordered.query(count) == events
+    assert {table: gold(disordered, table) for table in TABLES} == before
+    found = disordered.query("select sum(repeated_identities) as n from silver.message_accounting")
+    assert found[0]["n"] == 40
+    conflicts = disordered.query("select topic, partition, offset from silver.conflicting_messages")
+    assert conflicts == [{"topic": topic, "partition": partition, "offset": offset}]
+
+
+def test_a_killed_run_is_finished_by_the_next(sample, tmp_path):
+    """kill -9 at random moments of the first build and of an increment, then one plain run."""
+    generator = random.Random(SEED)
+    print(f"SEED={SEED}")
+    home = tmp_path / "killed"
+    environment = {**os.environ, "LAKEHOUSE_DIR": str(home), "DBT_LOG_PATH": str(home / "logs")}
+    environment["DBT_TARGET_PATH"] = str(home / "target")
+
+    def run(*command, kill_after=None):
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=PROJECT,
+            env=environment,
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        if kill_after is None:
+            said, _ = process.communicate()
+            assert process.returncode == 0, said.decode()
+            return
+        for line in process.stdout:
+            if b"START sql" in line:
+                break
+        time.sleep(kill_after)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+    messages = shuffled_twice(SEED)
+    half = len(messages) // 2
+    dbt = "dbt.cli.main"
+    for number, batch in enumerate((messages[:half], messages[half:])):
+        write_messages(tmp_path / "landing" / f"{number}.parquet", batch)
+        run("cdc_lakehouse.cli", "ingest", "files", str(tmp_path / "landing"))
+        if number == 0:
+            run(dbt, "seed")
+        run(dbt, "run", kill_after=generator.uniform(0, 16))
+    run(dbt, "run")
+    finished = Lakehouse(home)
+    try:
+        for table in TABLES:
+            assert gold(finished, table) == gold(sample, table)
+        finished.dbt("test", "-s", "test_type:singular")
+    finally:
+        finished.stop()
+
+
+def test_landing_the_same_files_again_changes_nothing(sample):
+    assert sample.ingest(LANDING).messages == {}

@@ -1,0 +1,94 @@
+"""A run costs what is new: old data files are not even opened, and Delta's metrics say so."""
+
+import json
+
+import pytest
+from conftest import LANDING
+from shop import write_messages
+
+
+def order_update(position, status):
+    return {
+        "data": [{"id": "1003", "status": status, "total": "310.25", "currency": "CNY"}],
+        "old": [{"status": "shipped"}],
+        "database": "shop",
+        "table": "orders",
+        "type": "UPDATE",
+        "id": position,
+        "es": 1_794_300_000_000,
+        "ts": 1_794_300_000_000,
+        "isDdl": False,
+        "sql": "",
+        "pkNames": ["id"],
+        "mysqlType": {"id": "bigint", "status": "varchar", "total": "decimal"},
+    }
+
+
+@pytest.fixture(scope="module")
+def grown(open_lakehouse, tmp_path_factory):
+    """The sample, and a run for one more message while all data files of before are away."""
+    lakehouse = open_lakehouse("grown")
+    lakehouse.ingest(LANDING)
+    lakehouse.dbt("seed")
+    lakehouse.dbt("run")
+    warehouse = lakehouse.home / "warehouse"
+    lakehouse.old_files = {
+        path: path.with_suffix(".away")
+        for schema, table in (("bronze", "messages"), ("silver", "events"))
+        for path in (warehouse / f"{schema}.db" / table).rglob("*.parquet")
+        if "_delta_log" not in path.parts
+    }
+    assert lakehouse.old_files
+    landing = tmp_path_factory.mktemp("increment")
+    message = json.dumps(order_update(1769000000000000000, "returned")).encode()
+    write_messages(landing / "one.parquet", [("shop.orders", 0, 1000, message)])
+    lakehouse.ingest(landing)
+    for path, away in lakehouse.old_files.items():
+        path.rename(away)
+    lakehouse.dbt("run")
+    for path, away in lakehouse.old_files.items():
+        away.rename(path)
+    return lakehouse
+
+
+def test_an_increment_opens_no_old_file_of_bronze_or_silver(grown):
+    rows = grown.query("select status from gold.orders where id = 1003")
+    assert rows == [{"status": "returned"}]
+
+
+def test_an_increment_writes_what_is_new(grown):
+    (events,) = grown.query("describe history silver.events limit 1")
+    assert events["operationMetrics"]["numOutputRows"] == "1"
+    (orders,) = grown.query("describe history gold_storage.orders limit 1")
+    metrics = orders["operationMetrics"]
+    assert metrics["numSourceRows"] == "1"
+    assert metrics["numTargetRowsUpdated"] == "1"
+    # A row of a large file is marked, the file is not written again.
+    assert metrics["numTargetRowsCopied"] == "0"
+
+
+def test_a_table_without_changes_writes_no_file(grown):
+    (payments,) = grown.query("describe history gold_storage.payments limit 1")
+    assert payments["operation"] == "UPDATE"
+    assert payments["operationMetrics"]["numAddedFiles"] == "0"
+
+
+def test_compaction_of_bronze_is_nothing_new(grown):
+    grown.query("optimize bronze.messages")
+    before = grown.files()
+    said = grown.dbt("run", "-s", "events")
+    assert said["events"] == "NOTHING NEW"
+    assert grown.files() == before
+
+
+def test_a_routed_message_gets_its_outcome(grown):
+    """What landed without a route is rejected once, and settled anew once it has a route."""
+    where = "where topic = 'legacy.audit'"
+    before = grown.query(f"select kind, reject_reason from silver.events {where}")
+    assert before == [{"kind": "rejected", "reject_reason": "unrouted_topic"}] * 2
+    grown.query(f"update bronze.messages set format = 'dts_canal' {where}")
+    grown.dbt("run")
+    after = grown.query(f"select kind, reject_reason from silver.events {where}")
+    assert [row["kind"] for row in after] == ["rejected"] * 2
+    assert {row["reject_reason"] for row in after} != {"unrouted_topic"}
+    grown.dbt("test", "-s", "test_type:singular")
