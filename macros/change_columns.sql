@@ -1,6 +1,6 @@
 {#-
-    What every gold row says of the change it comes from. The materialization keeps these columns but `_image`, from
-    which it tells the values that do not fit their type.
+    What every gold row says of the change it comes from. The materialization keeps these columns but `_image` and
+    `_image_is_complete`, from which it tells the values that do not fit their type and those that the change does not carry.
 -#}
 {% macro change_columns() -%}
     {%- if execute and model.resource_type == 'model' %}{% do primary_key(model) %}{% endif -%}
@@ -13,5 +13,6 @@
     offset as _offset,
     row_number as _row_number,
     bronze_version as _bronze_version,
-    image as _image
+    image as _image,
+    image_is_complete as _image_is_complete
 {%- endmacro %}

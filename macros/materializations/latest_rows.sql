@@ -6,7 +6,20 @@
     where _bronze_version <= {{ last }}{% if read is not none %} and _bronze_version > {{ read }}{% endif %}
 {%- endmacro %}
 
-{#- Changes with every value that does not fit its column null and named in `_problems`; a deleted row keeps its key only. -#}
+{#- How many changes there are, and how many of them do not carry all columns. -#}
+{% macro count_of_changes(changes) -%}
+    select
+        count(*) as changes,
+        count_if(not _image_is_complete) as partial_changes
+    from (
+        {{ changes }}
+    )
+{%- endmacro %}
+
+{#-
+    Changes with every value that does not fit its column null and named in `_problems`; a deleted row keeps its key only.
+    `_column_sequences` holds the columns that are older than the row: here those that a partial image does not carry.
+-#}
 {% macro typed_changes(changes, columns, key) -%}
     select
         {%- for column in columns if not column.name.startswith('_') %}
@@ -24,7 +37,20 @@
         {%- for column in columns if column.name.startswith('_') and column.name != '_problems' %}
         {{ column.name }},
         {%- endfor %}
-        if(_operation = 'truncate', _source_table, null) as _truncated_table
+        if(_operation = 'truncate', _source_table, null) as _truncated_table,
+        if(
+            _image_is_complete or _operation in ('delete', 'truncate'),
+            null,
+            map_filter(
+                map(
+                    {%- for column in value_columns(columns, key) %}
+                    '{{ column.name }}', if(map_contains_key(_image, {{ source_name(column) }}), _sequence, ''){{ ',' if not loop.last }}
+                    {%- else %}'', _sequence
+                    {%- endfor %}
+                ),
+                (name, sequence) -> sequence < _sequence
+            )
+        ) as _column_sequences
     from (
         {{ changes }}
     )
@@ -36,11 +62,7 @@
 -#}
 {% macro latest_rows(changes, columns, key) -%}
     select latest.* from (
-        select
-            max_by(
-                struct(*),
-                struct(_sequence, _operation <> 'delete', -_partition, -_offset)
-            ) as latest
+        select max_by(struct(*), {{ order_of_changes() }}) as latest
         from (
             {{ typed_changes(changes, columns, key) }}
         )
@@ -49,53 +71,19 @@
     )
 {%- endmacro %}
 
+{% macro order_of_changes(sequence='_sequence') -%}
+    struct({{ sequence }}, _operation <> 'delete', -_partition, -_offset)
+{%- endmacro %}
+
 {% macro key_is_known(key) -%}
     {%- for name in key %}{{ adapter.quote(name) }} is not null{{ ' and ' if not loop.last }}{% endfor %}
 {%- endmacro %}
 
-{#- Bring the stored rows up to date: a change wins over what is older in the source, however late it comes. -#}
-{% macro merge_rows(storage, rows, key) -%}
-    merge into {{ storage }} as stored
-    using (
-        {{ rows }}
-    ) as changed
-    on
-        {%- for name in key %}
-        stored.{{ adapter.quote(name) }} <=> changed.{{ adapter.quote(name) }} and
-        {%- endfor %}
-        stored._truncated_table <=> changed._truncated_table
-    when matched
-        and struct(changed._sequence, changed._operation <> 'delete') > struct(stored._sequence, stored._operation <> 'delete')
-        then update set *
-    when not matched then insert *
-{%- endmacro %}
-
-{#- The rows that live: not deleted, and not older than the last TRUNCATE of their table. -#}
-{% macro create_view_of_living_rows(view, storage) -%}
-    create or replace view {{ view }}
-    with schema evolution
-    as
-    select * except (_truncated_table)
-    from {{ storage }}
-    where
-        _truncated_table is null
-        and _operation <> 'delete'
-        and _sequence > coalesce(
-            (
-                select map_from_entries(collect_list(struct(_truncated_table, _sequence)))
-                from {{ storage }}
-                where _truncated_table is not null
-            )[_source_table],
-            ''
-        )
-{%- endmacro %}
-
-{#- The changes that could not be merged, since their key is missing or does not fit its type. -#}
-{% macro create_view_of_rows_without_key(storage, sql, columns, key) -%}
-    create or replace view {{ storage.incorporate(path={'identifier': storage.identifier ~ '_without_key'}) }} as
-    select * except (_truncated_table)
-    from (
-        {{ typed_changes(sql, columns, key) }}
-    )
-    where _truncated_table is null and not ({{ key_is_known(key) }})
+{#- The columns of a gold table that are neither of its key nor of `change_columns`. -#}
+{% macro value_columns(columns, key) -%}
+    {%- set found = [] -%}
+    {%- for column in columns if column.name not in key and not column.name.startswith('_') -%}
+        {% do found.append(column) %}
+    {%- endfor -%}
+    {{ return(found) }}
 {%- endmacro %}

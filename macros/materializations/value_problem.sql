@@ -1,6 +1,10 @@
 {#- The text that a gold column was made from: that of the source column of its name, or of `meta: {source: ...}`. -#}
 {% macro source_text(column) -%}
-    _image[{{ dbt.string_literal((column.meta or {}).get('source', column.name) | replace('\\', '\\\\') | replace("'", "\\'")) }}]
+    _image[{{ source_name(column) }}]
+{%- endmacro %}
+
+{% macro source_name(column) -%}
+    {{ dbt.string_literal((column.meta or {}).get('source', column.name) | replace('\\', '\\\\') | replace("'", "\\'")) }}
 {%- endmacro %}
 
 {#-

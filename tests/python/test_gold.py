@@ -1,9 +1,13 @@
 """The rules of the merge, each on a small table of its own."""
 
 import json
+import os
+import random
 
 import pytest
 from shop import write_messages
+
+SEED = int(os.environ.get("SEED") or random.randrange(10**6))
 
 MODEL = """select
     {{{{ change_columns() }}}},
@@ -56,7 +60,7 @@ class Laboratory:
             self.offset += 1
         write_messages(self.landing / f"{self.offset}.parquet", rows)
         self.lakehouse.ingest(self.landing)
-        return self.lakehouse.dbt("run", "-s", "events", "things")["things"]
+        return self.lakehouse.dbt("run", "-s", "events", "row_images", "things")["things"]
 
     def rows(self, columns="id, name, cast(price as string) as price"):
         rows = self.lakehouse.query(f"select {columns} from gold.things order by id")
@@ -258,3 +262,41 @@ def test_a_model_that_breaks_its_contract_is_refused_with_a_table(laboratory):
     write_model(laboratory.lakehouse.project)
     laboratory.lakehouse.dbt("run", "-s", "things")
     assert (30, "a", "1.00") in laboratory.rows()
+
+
+def test_partial_images_change_only_what_they_carry(laboratory):
+    """Random partial updates, in any order and batching, give what the source's order gives."""
+    generator = random.Random(SEED)
+    print(f"SEED={SEED}")
+    numbers, expected, messages = range(40, 46), {}, []
+    for position in range(6000, 6060):
+        number = generator.choice(numbers)
+        row = expected.get(number)
+        if row is None or generator.random() < 0.1:
+            row = {"id": str(number), "name": f"n{position}", "price": f"{position}.00"}
+            messages.append(change("INSERT", position, row))
+        elif generator.random() < 0.15:
+            messages.append(change("DELETE", position, row))
+            row = None
+        else:
+            column = generator.choice(["name", "price"])
+            value = f"p{position}" if column == "name" else f"{position}.50"
+            part = {"id": str(number), column: value}
+            messages.append(change("UPDATE", position, part, old=[{column: row[column]}]))
+            row = {**row, column: value}
+        expected[number] = row
+    generator.shuffle(messages)
+    messages += generator.sample(messages, 10)
+    for start in range(0, len(messages), 24):
+        laboratory.deliver(*messages[start : start + 24])
+    rows = {row[0]: row[1:] for row in laboratory.rows() if row[0] in numbers}
+    living = {n: (row["name"], row["price"]) for n, row in expected.items() if row}
+    assert rows == living
+
+
+def test_whole_images_store_nothing_extra(laboratory):
+    laboratory.deliver(change("INSERT", 7000, *(thing(n, "whole") for n in range(40, 46))))
+    stored = laboratory.lakehouse.query(
+        "select count(*) as n from gold_storage.things where _column_sequences is not null"
+    )
+    assert stored == [{"n": 0}]

@@ -146,10 +146,13 @@ select
     cast(null as string) as schema_name,
     if(outcome = 'rejected', null, source_table) as table_name,
     if(outcome = 'row_change' and size(pknames) > 0, pknames, null) as key_columns,
-    -- `old` holds the changed columns only; laid over `data` it gives the whole row as it was.
+    -- `old` holds the changed columns only; laid over a whole row in `data` it gives the row as it was.
     case row_operation
         when 'delete' then row_image
-        when 'update' then map_concat(map_filter(row_image, (name, text) -> not map_contains_key(old_image, name)), old_image)
+        when 'update' then map_concat(
+            if(is_complete, map_filter(row_image, (name, text) -> not map_contains_key(old_image, name)), map()),
+            old_image
+        )
     end as before,
     if(row_operation = 'delete', null, row_image) as after,
     case
