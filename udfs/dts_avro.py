@@ -551,7 +551,6 @@ _CODECS = {
     "greek": "iso8859-7",
     "hebrew": "iso8859-8",
     "tis620": "tis-620",
-    "binary": "iso8859-1",
     "ascii": "ascii",
     "koi8r": "koi8-r",
     "koi8u": "koi8-u",
@@ -608,6 +607,9 @@ def _character(body, _number, _context):
             return body["value"].decode()
         except UnicodeDecodeError:
             pass
+    if charset == "binary":
+        # MySQL's name for the charset of BINARY and VARBINARY: bytes, not characters.
+        return body["value"].hex()
     return _text(body["value"], charset)
 
 

@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, Row, SparkSession
 from pyspark.sql import functions as F
 
+from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import UNROUTED, Routes
 from cdc_lakehouse.session import warehouse_path
 
@@ -67,13 +68,25 @@ def create_tables(spark: SparkSession) -> None:
 
 
 def attach_tables(spark: SparkSession) -> None:
-    """Give bronze its names in the session's metastore, creating the tables if they are missing."""
+    """Give bronze its names in the session's metastore, creating the tables if they are missing.
+
+    Raises:
+        LakehouseError: the metastore speaks of another folder: the lakehouse was moved or copied.
+    """
     create_tables(spark)
     if not all(spark.catalog.tableExists(f"bronze.{name}") for name in TABLES):
         spark.sql("create schema if not exists bronze")
         for name in TABLES:
             location = quoted(str(warehouse_path("bronze", name)))
             spark.sql(f"create table if not exists bronze.{name} using delta location {location}")
+    catalog = spark._jsparkSession.sharedState().externalCatalog()
+    named = catalog.getTable("bronze", MESSAGES).location().getPath()
+    if named != str(_path(MESSAGES)):
+        raise LakehouseError(
+            f"{_path(MESSAGES)} is called bronze.messages in {named}: the metastore of a lakehouse "
+            "that was moved or copied still names the old folder. Move it back, or start a new "
+            "one: keep warehouse/bronze.db, delete the rest and run `dbt build`."
+        )
 
 
 def read(spark: SparkSession, name: str) -> DataFrame:

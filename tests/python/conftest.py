@@ -29,9 +29,10 @@ def _dbt(arguments):
 
     done = dbtRunner().invoke(["--quiet", *arguments])
     results = getattr(done.result, "results", None) or []
-    said = {r.node.name: r.message or str(r.status) for r in results if hasattr(r, "node")}
-    errors = [str(done.exception)] if done.exception else []
-    return done.success, said, errors or list(said.values())
+    results = [r for r in results if hasattr(r, "node")]
+    said = {r.node.name: r.message or str(r.status) for r in results}
+    errors = [f"{r.node.name}: {r.message}" for r in results if r.status in ("error", "fail")]
+    return done.success, said, [str(done.exception)] if done.exception else errors
 
 
 def _ingest(path):

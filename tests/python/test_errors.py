@@ -1,6 +1,7 @@
 """What a person sees when something is wrong: one sentence that says what, and what to do."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -43,6 +44,24 @@ def test_a_second_dbt_is_told_who_holds_the_lakehouse(home):
     assert f"is in use by process {os.getpid()}" in said.stdout
     assert "Only one dbt can use it at a time" in said.stdout
     assert "Traceback" not in said.stdout + said.stderr
+
+
+def test_a_copied_lakehouse_does_not_write_into_the_original(sample, home):
+    copy = home / "copy"
+    shutil.copytree(sample.home, copy, ignore=shutil.ignore_patterns("*.lck", "tmp", "target"))
+    folders = {"DBT_TARGET_PATH": home / "t", "DBT_LOG_PATH": home / "l"}
+    said = run("dbt.cli.main", "run", LAKEHOUSE_DIR=copy, **folders)
+    assert said.returncode != 0
+    assert "was moved or copied" in said.stdout
+    # What the sentence advises.
+    for path in copy.iterdir():
+        if path.name != "warehouse":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in (copy / "warehouse").iterdir():
+        if path.name != "bronze.db":
+            shutil.rmtree(path)
+    said = run("dbt.cli.main", "seed", LAKEHOUSE_DIR=copy, **folders)
+    assert said.returncode == 0, said.stdout
 
 
 def test_a_lock_ends_with_its_holder(home):
