@@ -46,11 +46,18 @@
     {{ return({'is_empty': not ranges, 'resettles': flags.resettles}) }}
 {%- endmacro %}
 
-{#- What came with the commits after `read`; everything, where nothing has been read yet. -#}
+{#-
+    What came with the commits after `read`; everything, where nothing has been read yet. Where the log no longer reaches
+    back to `read`, the rows themselves tell their commit, but not whether it brought or changed them.
+-#}
 {% macro new_deliveries(messages, read, last) -%}
     {%- if read is none -%}
         select *, _metadata.row_commit_version as bronze_version, false as is_update
         from {{ messages }} version as of {{ last }}
+    {%- elif adapter.earliest_version(messages) > read + 1 -%}
+        select *, _metadata.row_commit_version as bronze_version, true as is_update
+        from {{ messages }} version as of {{ last }}
+        where _metadata.row_commit_version > {{ read }}
     {%- else -%}
         select * except (_change_type, _commit_version, _commit_timestamp),
             _commit_version as bronze_version, _change_type = 'update_postimage' as is_update

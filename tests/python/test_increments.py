@@ -81,6 +81,26 @@ def test_compaction_of_bronze_is_nothing_new(grown):
     assert grown.files() == before
 
 
+def test_a_long_pause_loses_nothing(grown, tmp_path):
+    """Delta cleans its log after 30 days; then the change feed no longer reaches back."""
+    grown.query("alter table bronze.messages set tblproperties ('delta.checkpointInterval' = '1')")
+    for number in (2, 3):
+        message = json.dumps(order_update(1769000000000000000 + number, f"pause {number}")).encode()
+        write_messages(tmp_path / f"{number}.parquet", [("shop.orders", 0, 1000 + number, message)])
+        grown.ingest(tmp_path)
+    log = grown.home / "warehouse" / "bronze.db" / "messages" / "_delta_log"
+    commits = sorted(log.glob("*.json"))
+    for path in commits[:-1]:
+        path.unlink()
+        path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    events = grown.query("select count(*) as n from silver.events")[0]["n"]
+    grown.dbt("run")
+    assert grown.query("select count(*) as n from silver.events")[0]["n"] == events + 2
+    rows = grown.query("select status from gold.orders where id = 1003")
+    assert rows == [{"status": "pause 3"}]
+    grown.dbt("test", "-s", "test_type:singular")
+
+
 def test_a_routed_message_gets_its_outcome(grown):
     """What landed without a route is rejected once, and settled anew once it has a route."""
     where = "where topic = 'legacy.audit'"

@@ -46,6 +46,12 @@ class LakehouseAdapter(SparkAdapter):
         """Return the number of the table's latest commit."""
         return self._snapshot(relation).version()
 
+    @available.parse(lambda *args, **kwargs: 0)
+    def earliest_version(self, relation: BaseRelation) -> int:
+        """Return the number of the oldest commit that the table's log still holds."""
+        history = self._spark()._jvm.org.apache.spark.sql.delta.DeltaHistoryManager
+        return history.getEarliestDeltaFile(self._snapshot(relation).deltaLog())
+
     @available.parse(lambda *args, **kwargs: [])
     def changed_columns(self, relation: BaseRelation, columns: list[dict]) -> list[str]:
         """Return the names of columns in which the table and `columns` (name, data_type) differ."""
