@@ -64,7 +64,8 @@ def root_session(overrides: dict[str, str]) -> SparkSession:
     with _lock:
         if _root is None:
             with short_errors():
-                _held = hold("metastore", ONE_AT_A_TIME)
+                # A second thread that fails as the first did has to say the same.
+                _held = _held or hold("metastore", ONE_AT_A_TIME)
                 spark = open_session(metastore=True, overrides=overrides)
                 attach_tables(spark)
                 register_functions(spark, Path.cwd())
