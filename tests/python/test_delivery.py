@@ -43,7 +43,8 @@ def disordered(open_lakehouse, tmp_path_factory):
         batch = messages[start:] if number == 2 else messages[start : start + third]
         write_messages(landing / f"batch-{number}.parquet", batch)
         lakehouse.ingest(landing)
-        lakehouse.dbt("seed") if number == 0 else None
+        if number == 0:
+            lakehouse.dbt("seed")
         lakehouse.dbt("run")
     return lakehouse
 
