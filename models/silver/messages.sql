@@ -67,5 +67,10 @@ select
     case
         when not is_known_zone
             then {{ problem('unknown_time_zone', "'seeds/topics.csv gives topic ' || topic || ' the time zone ' || route.time_zone") }}
+        when route.delete_image not in ('data', 'old')
+            then {{ problem(
+                'unknown_delete_image',
+                "'seeds/topics.csv gives topic ' || topic || ' the delete_image ' || route.delete_image || ': it is data or old'"
+            ) }}
     end as route_problem
 from checked

@@ -11,12 +11,7 @@ envelopes as (
 
     select
         *,
-        {{ read_json(
-            'value',
-            'recordType string, allMetaData map<string, string>,'
-            ~ ' prevStruct map<string, string>, postStruct map<string, string>',
-            prepare=quote_numbers
-        ) }} as json
+        {{ read_oms_default('value') }} as json
     from messages
 
 ),
@@ -27,19 +22,14 @@ read as (
         *,
         json.*,
         {{ json_problem('value', 'json') }} as json_problem,
+        json.prevstruct as prev_image,
+        json.poststruct as post_image,
+        json.poststruct['ddl'] as statement,
         nullif(json.allmetadata['timestamp'], '') as commit_seconds,
         nullif(json.allmetadata['storeDataSequence'], '') as store_sequence,
-        case
-            when value is null then 'control'
-            when json.recordtype in ('INSERT', 'UPDATE', 'DELETE', 'ROW', 'REPLACE') then 'row_change'
-            when json.recordtype = 'DDL' then {{ ddl_kind("json.poststruct['ddl']") }}
-            when json.recordtype = 'HEARTBEAT' then 'heartbeat'
-            when json.recordtype = 'BEGIN' then 'transaction_begin'
-            when json.recordtype in ('COMMIT', 'ROLLBACK') then 'transaction_end'
-        end as kind,
-        coalesce(nullif(json.allmetadata['table_name'], ''), {{ truncated_table("json.poststruct['ddl']") }}) as source_table,
-        -- OceanBase names `tenant.database`; the tenant is not part of the database's name.
-        {{ database_or_default("regexp_replace(json.allmetadata['db'], r'^[^.]*\.', '')", 'kind') }} as source_database
+        {{ oms_default_kind() }} as kind,
+        coalesce(nullif(json.allmetadata['table_name'], ''), {{ truncated_table('statement') }}) as source_table,
+        {{ database_or_default(without_tenant("json.allmetadata['db']"), 'kind') }} as source_database
     from envelopes
 
 ),
@@ -48,29 +38,7 @@ checked as (
 
     select
         *,
-        case
-            when value is null then null
-            when route_problem is not null then route_problem
-            when json_problem is not null then json_problem
-            when kind is null
-                then {{ problem('unknown_operation', "'recordType is ' || coalesce(recordtype, 'missing')") }}
-            when kind in ('row_change', 'truncate') and source_table is null
-                then {{ problem('missing_table', "recordtype || ' without allMetaData.table_name'") }}
-            when kind in ('row_change', 'truncate') and source_database is null
-                then {{ problem('missing_database', "recordtype || ' without allMetaData.db: name it in seeds/topics.csv'") }}
-            when recordtype in ('UPDATE', 'DELETE') and (prevstruct is null or size(prevstruct) = 0)
-                then {{ problem('missing_image', "recordtype || ' without prevStruct'") }}
-            when recordtype in ('INSERT', 'UPDATE', 'ROW', 'REPLACE') and (poststruct is null or size(poststruct) = 0)
-                then {{ problem('missing_image', "recordtype || ' without postStruct'") }}
-            when recordtype = 'DDL' and poststruct['ddl'] is null
-                then {{ problem('missing_ddl', "'DDL without postStruct.ddl'") }}
-            when commit_seconds is not null and not {{ is_epoch('commit_seconds', 'seconds') }}
-                then {{ problem('wrong_type', "'timestamp is ' || commit_seconds") }}
-            when store_sequence is not null and not store_sequence rlike '^[0-9]{1,30}$'
-                then {{ problem('wrong_type', "'storeDataSequence is ' || store_sequence") }}
-            when {{ is_ambiguous('allmetadata') }} or {{ is_ambiguous('prevstruct') }} or {{ is_ambiguous('poststruct') }}
-                then {{ problem('duplicate_keys', "'a column comes twice with different values'") }}
-        end as problem
+        if(value is null, null, {{ oms_default_problem() }}) as problem
     from read
 
 ),
@@ -98,23 +66,16 @@ select
     cast(null as string) as schema_name,
     if(outcome = 'rejected', null, source_table) as table_name,
     if(outcome = 'row_change', key_columns, null) as key_columns,
-    if(row_operation in ('UPDATE', 'DELETE'), {{ distinct_keys('prevstruct') }}, null) as before,
-    if(row_operation <> 'DELETE', {{ distinct_keys('poststruct') }}, null) as after,
+    if(row_operation in ('UPDATE', 'DELETE'), {{ distinct_keys('prev_image') }}, null) as before,
+    if(row_operation <> 'DELETE', {{ distinct_keys('post_image') }}, null) as after,
     if(row_operation in ('UPDATE', 'DELETE'), true, null) as before_is_complete,
     if(row_operation <> 'DELETE', true, null) as after_is_complete,
     cast(null as map<string, string>) as column_types,
-    if(outcome in ('schema_change', 'truncate'), poststruct['ddl'], null) as ddl,
+    if(outcome in ('schema_change', 'truncate'), statement, null) as ddl,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('commit_seconds', 'seconds') }}) as committed_at,
     cast(null as timestamp) as produced_at,
     ingested_at,
-    -- storeDataSequence is seconds (ten digits) and a counter whose padding is not documented: two numbers, not one.
-    -- Without it (full load, or switched off) the commit time and the delivery decide.
-    case
-        when outcome not in ('row_change', 'schema_change', 'truncate') then null
-        when length(store_sequence) > 10
-            then {{ sequence(['left(store_sequence, 10)', 'substr(store_sequence, 11)', "'0'", "'0'"]) }}
-        else {{ sequence(["coalesce(nullif(commit_seconds, '-1'), '0')", "'0'", 'partition', 'offset']) }}
-    end as sequence,
+    if(outcome in ('row_change', 'schema_change', 'truncate'), {{ oms_sequence('store_sequence', 'commit_seconds') }}, null) as sequence,
     if(outcome = 'rejected', null, coalesce(nullif(allmetadata['transId'], ''), nullif(allmetadata['uniqueId'], ''))) as transaction_id,
     cast(null as bigint) as transaction_row,
     problem.code as reject_reason,

@@ -1,5 +1,5 @@
 {#- Whether a text is a time in `unit` since 1970 up to the year 9999, or one of the two ways to say `unknown`, 0 and -1. -#}
 {% macro is_epoch(digits, unit) -%}
     {%- set last = {'seconds': 253402300799, 'milliseconds': 253402300799999}[unit] -%}
-    ({{ digits }} rlike '^(-1|[0-9]{1,15})$' and cast({{ digits }} as bigint) <= {{ last }})
+    ({{ digits }} rlike r'^(-1|[0-9]{1,15})\z' and cast({{ digits }} as bigint) <= {{ last }})
 {%- endmacro %}

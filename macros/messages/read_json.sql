@@ -18,9 +18,11 @@
 
 {#- The text of a JSON object with one more member at its end. -#}
 {% macro with_end_of_message(value) -%}
-    if(
-        substr({{ value }}, -1, 1) = X'7d',
-        cast(substr({{ value }}, 1, octet_length({{ value }}) - 1) as string) || ',"end_of_message":"reached"}',
-        regexp_replace(cast({{ value }} as string), r'\}[ \t\r\n]++\z', ',"end_of_message":"reached"}')
-    )
+    case
+        when octet_length({{ value }}) < 100 and cast({{ value }} as string) rlike r'\A[ \t\r\n]*+\{[ \t\r\n]*+\}[ \t\r\n]*+\z'
+            then '{"end_of_message":"reached"}'
+        when substr({{ value }}, -1, 1) = X'7d'
+            then cast(substr({{ value }}, 1, octet_length({{ value }}) - 1) as string) || ',"end_of_message":"reached"}'
+        else regexp_replace(cast({{ value }} as string), r'\}[ \t\r\n]++\z', ',"end_of_message":"reached"}')
+    end
 {%- endmacro %}

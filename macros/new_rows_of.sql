@@ -1,4 +1,0 @@
-{#- The part of a source that this run has to read: a temporary view that the materialization makes. -#}
-{% macro new_rows_of(source) -%}
-    new_{{ source.identifier }}
-{%- endmacro %}

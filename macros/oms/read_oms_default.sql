@@ -1,0 +1,21 @@
+{#- The envelope of OMS Default, as `read_json` gives it; OMS leaves numbers bare. -#}
+{% macro read_oms_default(value) -%}
+    {{ read_json(
+        value,
+        'recordType string, allMetaData map<string, string>,'
+        ~ ' prevStruct map<string, string>, postStruct map<string, string>',
+        prepare=quote_numbers
+    ) }}
+{%- endmacro %}
+
+{#- The kind of an OMS Default record, null for a record type that OMS does not document. -#}
+{% macro oms_default_kind() -%}
+    case
+        when value is null then 'control'
+        when json.recordtype in ('INSERT', 'UPDATE', 'DELETE', 'ROW', 'REPLACE') then 'row_change'
+        when json.recordtype = 'DDL' then {{ ddl_kind("json.poststruct['ddl']") }}
+        when json.recordtype = 'HEARTBEAT' then 'heartbeat'
+        when json.recordtype = 'BEGIN' then 'transaction_begin'
+        when json.recordtype in ('COMMIT', 'ROLLBACK') then 'transaction_end'
+    end
+{%- endmacro %}

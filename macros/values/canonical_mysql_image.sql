@@ -1,0 +1,24 @@
+{#-
+    A row image of MySQL texts in canonical text (one text per value, whatever the vendor): bytes written as ISO-8859-1 to
+    hex, timestamps from the topic's zone to UTC, fractions of seconds without trailing zeros, ordinals to labels. Images
+    of tables without such a column pass through untouched.
+-#}
+{% macro canonical_mysql_image(image, types, time_zone) -%}
+    if(
+        exists(map_values({{ types }}), type -> {{ is_binary_type('type') }} or type rlike r'(?i)^((date)?time|enum\(|set\()'),
+        transform_values({{ image }}, (name, text) -> {{ canonical_mysql_text('text', types ~ '[name]', time_zone) }}),
+        {{ image }}
+    )
+{%- endmacro %}
+
+{#- One MySQL value in canonical text; a value that is not what its type says stays as sent. -#}
+{% macro canonical_mysql_text(text, type, time_zone) -%}
+    case
+        when {{ is_binary_type(type) }} and {{ text }} rlike r'^[\x00-\xff]*+\z'
+            then lower(hex(encode({{ text }}, 'ISO-8859-1')))
+        when {{ type }} rlike '(?i)^timestamp' then {{ local_to_utc(text, time_zone) }}
+        when {{ type }} rlike '(?i)^(date)?time' then {{ trimmed_fraction(text) }}
+        when {{ type }} rlike r'(?i)^(enum|set)\(' then {{ members_of(text, type) }}
+        else {{ text }}
+    end
+{%- endmacro %}
