@@ -1,0 +1,24 @@
+{#- Why a SharePlex message cannot be taken for what it says: struct<code, detail>, null if it can. -#}
+{% macro shareplex_problem() -%}
+    coalesce(
+        route_problem,
+        json_problem,
+        case when kind is null then {{ problem('unknown_operation', "'op is ' || coalesce(op, 'missing')") }} end,
+        {{ incomplete_change('op') }},
+        case
+            when row_operation = 'update_before' and coalesce(size(data), 0) = 0 and coalesce(size(key), 0) = 0
+                then {{ problem('missing_image', "op || ' without columns in data and in key'") }}
+            when row_operation <> 'update_before' and coalesce(size(data), 0) = 0
+                then {{ problem('missing_image', "op || ' without columns in data'") }}
+            when row_operation = 'update' and coalesce(size(key), 0) = 0
+                then {{ problem('missing_image', "op || ' without columns in key'") }}
+        end,
+        {{ position_problem('scn', 'scn') }},
+        case
+            when not seq rlike r'^[0-9]{1,18}\z' then {{ problem('wrong_type', "'seq is ' || seq") }}
+            when time is not null and committed_at is null then {{ problem('wrong_type', "'time is ' || time") }}
+            when posttime is not null and produced_at is null then {{ problem('wrong_type', "'posttime is ' || posttime") }}
+        end,
+        {{ duplicate_columns(['meta', 'data', 'key', 'sql']) }}
+    )
+{%- endmacro %}
