@@ -25,7 +25,7 @@ outcomes as (
         count_if(kind = 'row_change') as row_changes,
         count_if(operation = 'snapshot') as snapshots,
         count_if(operation = 'insert') as inserts,
-        count_if(operation in ('update', 'update_after')) as updates,
+        count_if(operation in ('update', 'update_before', 'update_after')) as updates,
         count_if(operation = 'delete') as deletes,
         count_if(kind = 'truncate') as truncates,
         count_if(kind = 'schema_change') as schema_changes,

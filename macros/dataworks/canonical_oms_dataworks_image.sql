@@ -1,0 +1,27 @@
+{#- `canonical_oms_image` for DataWorks 2.0, which may write a DATETIME or TIMESTAMP as a number of milliseconds. -#}
+{% macro canonical_oms_dataworks_image(image, types, time_zone) -%}
+    {%- set clocks -%}
+        transform_values({{ image }}, (name, text) -> case
+            when {{ types }}[name] rlike '(?i)^datetime' then coalesce({{ precise_milliseconds_to_clock('text', time_zone) }}, text)
+            when {{ types }}[name] rlike '(?i)^timestamp' and text rlike r'^[0-9]{13}(\.|\z)'
+                then coalesce({{ precise_milliseconds_to_clock('text', "'UTC'") }}, text)
+            else text
+        end)
+    {%- endset -%}
+    {{ canonical_oms_image(clocks, types) }}
+{%- endmacro %}
+
+{#-
+    `milliseconds_to_clock` for a number that may end in a point and the nanoseconds of its second. They repeat the
+    milliseconds, or those are 000; null where the two contradict each other.
+-#}
+{% macro precise_milliseconds_to_clock(text, time_zone) -%}
+    {%- set milliseconds, nanoseconds = 'split_part(' ~ text ~ ", '.', 1)", 'split_part(' ~ text ~ ", '.', 2)" -%}
+    case
+        when {{ text }} not like '%.%' then {{ milliseconds_to_clock(text, time_zone) }}
+        when
+            {{ text }} rlike r'^-?[0-9]{1,15}\.[0-9]{1,9}\z'
+            and right({{ milliseconds }}, 3) in ('000', rpad({{ nanoseconds }}, 3, '0'))
+            then left({{ milliseconds_to_clock(milliseconds, time_zone) }}, 19) || {{ trimmed_fraction("'.' || " ~ nanoseconds) }}
+    end
+{%- endmacro %}

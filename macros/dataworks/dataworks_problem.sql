@@ -1,0 +1,26 @@
+{#- Why a DataWorks message cannot be taken for what it says: struct<code, detail>, null if it can. `field` is the one that orders changes, `digits` its text. -#}
+{% macro dataworks_problem(field, digits) -%}
+    coalesce(
+        route_problem,
+        json_problem,
+        {{ repeated_members('value', ['$.schema', '$.schema.source', '$.payload', '$.payload.before', '$.payload.after', '$.payload.timestamp']) }},
+        case when kind is null then {{ problem('unknown_operation', "'op is ' || coalesce(op, 'missing')") }} end,
+        {{ incomplete_change('op') }},
+        case
+            when op in ('UPDATE', 'UPDATE_BEFOR', 'UPDATE_BEFORE', 'DELETE') and coalesce(size(before_image), 0) = 0
+                then {{ problem('missing_image', "op || ' without columns in payload.before'") }}
+            when op in ('INSERT', 'UPDATE', 'UPDATE_AFTER') and coalesce(size(after_image), 0) = 0
+                then {{ problem('missing_image', "op || ' without columns in payload.after'") }}
+        end,
+        {{ position_problem(field, digits) }},
+        {{ time_problem('eventTime', 'event_time', 'milliseconds') }},
+        {{ time_problem('systemTime', 'system_time', 'milliseconds') }},
+        case
+            when size(array_distinct(columns.name)) < size(array_distinct(columns))
+                then {{ problem('duplicate_keys', "'schema gives a column two types'") }}
+            when exists(sent_columns, sent -> {{ is_ambiguous('sent') }})
+                then {{ problem('duplicate_keys', "'schema gives a column two names or types'") }}
+        end,
+        {{ duplicate_columns(['before_image', 'after_image']) }}
+    )
+{%- endmacro %}

@@ -1,0 +1,17 @@
+{#-
+    Milliseconds since 1970, before it too, as the text `YYYY-MM-DD HH:MM:SS[.f]` of a zone's wall clock; null for any
+    other text and outside the years 1 to 9999, of which the zone has the last word.
+-#}
+{% macro milliseconds_to_clock(text, time_zone) -%}
+    {%- set milliseconds = 'cast(' ~ text ~ ' as bigint)' -%}
+    case
+        when {{ text }} rlike r'^-?[0-9]{1,15}\z' and {{ milliseconds }} between -62135510400000 and 253402387199999
+            then nullif(
+                regexp_extract(
+                    date_format(from_utc_timestamp(timestamp_millis({{ milliseconds }}), {{ time_zone }}), 'yyyy-MM-dd HH:mm:ss.SSS'),
+                    r'^[0-9]{4}-.{14}(\.[0-9]*[1-9])?', 0
+                ),
+                ''
+            )
+    end
+{%- endmacro %}

@@ -1,0 +1,128 @@
+with
+
+messages as (
+
+    select * from {{ ref('messages') }}
+    where format = 'dataworks_kafka'
+
+),
+
+envelopes as (
+
+    select
+        *,
+        {{ read_json(
+            'value',
+            'schema struct<source: struct<dbName: string, schemaName: string, tableName: string>,'
+            ~ ' dataColumn: array<map<string, string>>, primaryKey: array<string>>,'
+            ~ ' payload struct<before: struct<dataColumn: map<string, string>>, after: struct<dataColumn: map<string, string>>,'
+            ~ ' op: string, sequenceId: string, timestamp: struct<eventTime: string, systemTime: string>, ddl: struct<text: string>>',
+            prepare=quote_numbers
+        ) }} as json
+    from messages
+
+),
+
+-- A row of the full load is an INSERT whose sequenceId is -1.
+read as (
+
+    select
+        *,
+        {{ json_problem('value', 'json') }} as json_problem,
+        json.payload.op,
+        {{ dataworks_kind(['INSERT', 'UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE']) }} as kind,
+        nullif(json.payload.ddl.text, '') as statement,
+        {{ database_or_default('json.schema.source.dbname', 'kind') }} as source_database,
+        nullif(json.schema.source.schemaname, '') as source_schema,
+        coalesce(nullif(json.schema.source.tablename, ''), {{ truncated_table('statement') }}) as source_table,
+        json.schema.primarykey as key_columns,
+        json.schema.datacolumn as sent_columns,
+        {{ named_types('sent_columns') }} as columns,
+        json.payload.before.datacolumn as before_image,
+        json.payload.after.datacolumn as after_image,
+        if(json.payload.sequenceid in ('', '-1'), null, json.payload.sequenceid) as sequence_id,
+        case op
+            when 'INSERT' then if(json.payload.sequenceid = '-1', 'snapshot', 'insert')
+            when 'UPDATE_AFTER' then if(size(before_image) > 0, 'update', 'update_after')
+            when 'DELETE' then 'delete'
+            else 'update_before'
+        end as operation,
+        json.payload.timestamp.eventtime as event_time,
+        json.payload.timestamp.systemtime as system_time
+    from envelopes
+
+),
+
+checked as (
+
+    select
+        *,
+        if(value is null, null, {{ dataworks_problem('sequenceId', 'sequence_id') }}) as problem
+    from read
+
+),
+
+canonical as (
+
+    select
+        *,
+        if(problem is null, kind, 'rejected') as outcome,
+        if(problem is null and kind = 'row_change', operation, null) as row_operation,
+        if(problem is null, {{ types_of_columns('columns') }}, null) as types,
+        if(
+            row_operation in ('update', 'update_before', 'delete'),
+            {{ canonical_dataworks_image(distinct_keys('before_image'), 'types', 'time_zone') }},
+            null
+        ) as old_row,
+        if(
+            row_operation in ('snapshot', 'insert', 'update', 'update_after'),
+            {{ canonical_dataworks_image(distinct_keys('after_image'), 'types', 'time_zone') }},
+            null
+        ) as new_row
+    from checked
+
+),
+
+changes as (
+
+    select
+        *,
+        {{ has_all_columns('old_row', 'types') }} as old_is_complete,
+        if(row_operation = 'update', {{ laid_over('new_row', 'old_row', 'old_is_complete') }}, new_row) as whole_row
+    from canonical
+
+)
+
+select
+    topic,
+    partition,
+    offset,
+    0 as row_number,
+    format,
+    outcome as kind,
+    row_operation as operation,
+    if(outcome = 'rejected', null, source_database) as database_name,
+    if(outcome = 'rejected', null, source_schema) as schema_name,
+    if(outcome = 'rejected', null, source_table) as table_name,
+    if(outcome = 'row_change' and size(key_columns) > 0, key_columns, null) as key_columns,
+    old_row as before,
+    whole_row as after,
+    if(old_row is null, null, old_is_complete) as before_is_complete,
+    if(whole_row is null, null, {{ has_all_columns('whole_row', 'types') }}) as after_is_complete,
+    if(outcome = 'row_change', types, null) as column_types,
+    if(outcome in ('schema_change', 'truncate'), statement, null) as ddl,
+    if(outcome = 'rejected', null, {{ epoch_to_timestamp('event_time', 'milliseconds') }}) as committed_at,
+    if(outcome = 'rejected', null, {{ epoch_to_timestamp('system_time', 'milliseconds') }}) as produced_at,
+    ingested_at,
+    -- The halves of an update share their sequenceId; a row without one comes before all that have one.
+    case
+        when outcome not in ('row_change', 'schema_change', 'truncate') then null
+        when sequence_id is not null then {{ sequence(['sequence_id', "'0'", "'0'", "'0'"]) }}
+        else {{ sequence(["'0'", "coalesce(nullif(event_time, '-1'), '0')", 'partition', 'offset']) }}
+    end as sequence,
+    cast(null as string) as transaction_id,
+    cast(null as bigint) as transaction_row,
+    problem.code as reject_reason,
+    problem.detail as reject_detail,
+    bronze_version
+from changes
