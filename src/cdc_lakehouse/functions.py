@@ -1,32 +1,50 @@
 """Register the Python functions of udfs/ so that every session and view sees them."""
 
-import importlib.util
+import importlib
 import sys
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
 from pathlib import Path
 
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
+
+PACKAGE = "udfs"
 
 
 def register_functions(spark: SparkSession, project_dir: Path) -> None:
     """Call `register(spark, project_dir)` of every udfs/*.py, then inject what it registered.
 
     A registered function belongs to one session; injected into the session's extensions it is
-    there in every session that is made from it, also in permanent views.
+    there in every session that is made from it, also in permanent views. Files whose names begin
+    with `_` hold what the others share (`from udfs._avro import ...`) and register nothing.
 
     Raises:
         LakehouseError: a file has no `register`, or fails; the text names the file.
     """
-    for path in sorted(project_dir.glob("udfs/*.py")):
-        spec = importlib.util.spec_from_file_location(f"udfs_{path.stem}", path)
-        module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    open_package(project_dir)
+    for path in sorted(project_dir.glob(f"{PACKAGE}/[!_]*.py")):
         try:
-            spec.loader.exec_module(module)
-            module.register(spark, project_dir)
+            importlib.import_module(f"{PACKAGE}.{path.stem}").register(spark, project_dir)
         except Exception as error:
             raise LakehouseError(f"{path} could not be registered: {error}") from error
     _inject(spark)
+
+
+def open_package(project_dir: Path) -> None:
+    """Make the files of `project_dir`/udfs the package `udfs`, in place of any other project's.
+
+    What is pickled of it is pickled by value, so that workers need neither files nor modules.
+    """
+    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    spec = ModuleSpec(PACKAGE, None, is_package=True)
+    spec.submodule_search_locations = [str(project_dir / PACKAGE)]
+    sys.modules[PACKAGE] = module_from_spec(spec)
+    cloudpickle.register_pickle_by_value(sys.modules[PACKAGE])
 
 
 def _inject(spark: SparkSession) -> None:

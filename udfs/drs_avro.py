@@ -1,0 +1,62 @@
+"""Decode records of Huawei DRS (Avro) into one flat row.
+
+`register` makes `decode_drs_avro(value binary, schema string)` a SQL function; `decode` is the
+same for one value in plain Python. DRS publishes its schema as an archive, so the file is the
+user's: whether its records are like those of DTS or of OceanBase, its fields tell.
+"""
+
+from udfs import _avro, dts_avro, oceanbase_avro
+from udfs._avro import COLUMNS, Refused, checked_value, find_schema, guarded, register_decoder
+
+_SHARD_TOTAL = COLUMNS.index("shard_total")
+_SHAPES = {"DTS": dts_avro.Schema, "OceanBase": oceanbase_avro.Schema}
+
+
+def register(spark, project_dir):
+    """Register `decode_drs_avro(value binary, schema string)` in the session `spark`.
+
+    `project_dir` is the folder that holds `avro/`; `schema` is a path relative to it. A file that
+    is not of a known shape is no error here; it is one for the messages that ask for it.
+    """
+    schemas = load_schemas(project_dir)
+    register_decoder(spark, "decode_drs_avro", lambda value, path: decode(value, path, schemas))
+
+
+def load_schemas(project_dir):
+    """Return {"avro/<file>": schema} of `project_dir`; a file of neither shape maps to the
+    sentence that says what it lacks."""
+    return _avro.load_schemas(project_dir, _schema_of, "a DRS schema that can be read")
+
+
+def _schema_of(text):
+    lacks = []
+    for name, shape in _SHAPES.items():
+        try:
+            return shape(text)
+        except ValueError as error:
+            lacks.append(f"for records like those of {name}: {error}")
+    raise ValueError("; ".join(lacks))
+
+
+def decode(value, path, schemas):
+    """Decode one Kafka value (bytes or None); return a tuple in the order of COLUMNS.
+
+    `path` names the schema in `schemas` (see `load_schemas`). Never raises. Error codes as of the
+    decoder of the shape, and unknown_schema if no file is named.
+    """
+    return guarded(_decode, value, path, schemas)
+
+
+def _decode(value, path, schemas):
+    if path is None:
+        detail = (
+            "DRS publishes its Avro schema as an archive: put its .avsc into avro/ and name the "
+            "file in the column avro_schema of seeds/topics.csv"
+        )
+        raise Refused("unknown_schema", detail)
+    row = find_schema(schemas, path).row(checked_value(value))
+    if row[_SHARD_TOTAL] is not None:
+        index, total = row[_SHARD_TOTAL + 1], row[_SHARD_TOTAL]
+        detail = f"shard {index} of {total}: DRS does not document records in several messages"
+        raise Refused("wrong_type", detail)
+    return row
