@@ -4,13 +4,10 @@
 -#}
 {% materialization change_log, adapter='lakehouse' %}
 
-    {%- set messages = api.Relation.create(schema='bronze', identifier='messages') -%}
     {%- set target = this.incorporate(type='table') -%}
     {%- set columns = model.columns.values() | list -%}
-    {%- set exists = load_cached_relation(this) is not none -%}
-    {%- set rebuild = exists and (should_full_refresh() or has_changed_columns(target, columns)) -%}
-    {%- set last = adapter.delta_version(messages) -%}
-    {%- set read = adapter.watermark(target, 'bronze.messages') if exists and not rebuild else none -%}
+    {%- set window = adapter.take_note(model.unique_id) or window_to_settle() -%}
+    {%- set read, last = window.read, window.last -%}
 
     {{ run_hooks(pre_hooks) }}
 
@@ -20,19 +17,19 @@
             ~ ': bronze was restored or made anew. Run `dbt run --full-refresh` to build from what it holds now.'
         ) }}
     {%- endif -%}
-    {%- if not exists -%}
+    {%- if not window.exists -%}
         {% do run_query(create_delta_table(target, columns, {'delta.enableDeletionVectors': 'true'})) %}
     {%- endif -%}
-    {%- set window = {'is_empty': true} if read == last else prepare_new_messages(messages, read, last, target) -%}
+    {%- set resettles = prepare_new_messages(window, target) if window.profile or read is none else false -%}
 
-    {%- if window.is_empty and read is not none -%}
+    {%- if not window.profile and read is not none -%}
         {{ nothing_new() }}
     {%- else -%}
         {{ get_assert_columns_equivalent(sql) }}
-        {% do adapter.set_watermark(target, 'bronze.messages', last, rebuild=rebuild) %}
+        {% do adapter.set_watermark(target, 'bronze.messages', last, rebuild=window.rebuild) %}
         {% call statement('main') -%}
-            {%- if rebuild -%} {{ replace_delta_table(target, columns, sql) }}
-            {%- elif window.resettles -%} {{ resettle_messages(target, sql, columns) }}
+            {%- if window.rebuild -%} {{ replace_delta_table(target, columns, sql) }}
+            {%- elif resettles -%} {{ resettle_messages(target, sql, columns) }}
             {%- else -%} {{ insert_by_name(target, columns, sql) }}
             {%- endif -%}
         {%- endcall %}

@@ -1,39 +1,32 @@
 {#-
-    Make the temporary view new_messages: the messages of bronze after version `read`, up to version `last`, each
-    identity once. Returns {is_empty, resettles}: whether there are none, and whether some come a second time on purpose
-    (reroute, replay).
-    The literal list of formats lets the optimizer drop the branches of formats that have nothing new.
+    Make the temporary view new_messages: the new deliveries of a window, each identity once. Returns whether some come a
+    second time on purpose (reroute, replay).
 -#}
-{% macro prepare_new_messages(messages, read, last, target) -%}
-    {% do run_query('create or replace temporary view new_deliveries as ' ~ new_deliveries(messages, read, last)) %}
-    {%- set profile = run_query(profile_of_new_deliveries()).rows -%}
-    {%- set ranges, formats, flags = [], [], {'copies': false, 'resettles': false} -%}
-    {%- for topic, partition, first_offset, last_offset, has_copies, has_updates, its_formats in profile -%}
+{% macro prepare_new_messages(window, target) -%}
+    {%- set ranges, flags = [], {'copies': false, 'resettles': false} -%}
+    {%- for topic, partition, first_offset, last_offset, has_copies, has_updates, _ in window.profile -%}
         {% do ranges.append(
             '(topic = ' ~ dbt.string_literal(topic | replace('\\', '\\\\') | replace("'", "\\'")) ~ ' and partition = ' ~ partition
             ~ ' and offset between ' ~ first_offset ~ ' and ' ~ last_offset ~ ')'
         ) %}
-        {% do formats.extend(its_formats.split(',')) %}
         {% do flags.update(copies=flags.copies or has_copies, resettles=flags.resettles or has_updates) %}
     {%- endfor -%}
-    {%- set known = read is not none and ranges and run_query(
+    {%- set known = window.read is not none and run_query(
         'select 1 from ' ~ target ~ ' where ' ~ ranges | join(' or ') ~ ' limit 1'
     ).rows | length > 0 -%}
     {% call statement('new_messages') -%}
         create or replace temporary view new_messages as
         select * except (is_update) from new_deliveries
-        where format in ({% for format in formats | unique %}'{{ format }}', {% endfor %}'')
         {%- if known %}
-            and (
-                is_update
-                or not exists (
-                    select 1 from {{ target }} as settled
-                    where
-                        ({{ ranges | join(' or ') }})
-                        and settled.topic = new_deliveries.topic
-                        and settled.partition = new_deliveries.partition
-                        and settled.offset = new_deliveries.offset
-                )
+        where
+            is_update
+            or not exists (
+                select 1 from {{ target }} as settled
+                where
+                    ({{ ranges | join(' or ') }})
+                    and settled.topic = new_deliveries.topic
+                    and settled.partition = new_deliveries.partition
+                    and settled.offset = new_deliveries.offset
             )
         {%- endif %}
         {%- if flags.copies %}
@@ -43,7 +36,27 @@
         ) = 1
         {%- endif %}
     {%- endcall %}
-    {{ return({'is_empty': not ranges, 'resettles': flags.resettles}) }}
+    {% do run_query('create or replace temporary view settled_shards as ' ~ shards_settled_before(window, target)) %}
+    {{ return(flags.resettles) }}
+{%- endmacro %}
+
+{#-
+    The messages of earlier runs that OceanBase split off a record, with their outcomes; they carry its sequence though they
+    are no changes. The version is named because Delta takes a table, beside its change feed in one query, for that feed.
+-#}
+{% macro shards_settled_before(window, target) -%}
+    select settled.topic, settled.partition, settled.offset, settled.bronze_version, settled.sequence, settled.kind, messages.value
+    from {{ target }} as settled
+    inner join {{ window.messages }} version as of {{ window.last }} as messages
+        on
+            settled.topic = messages.topic
+            and settled.partition = messages.partition
+            and settled.offset = messages.offset
+    where
+        settled.format = 'oceanbase_avro'
+        and messages.format = 'oceanbase_avro'
+        and settled.sequence is not null
+        and {{ window.read is not none }}
 {%- endmacro %}
 
 {#-

@@ -4,13 +4,22 @@ with
 
 outcomes as (
 
-    select * from {{ ref('dts_avro') }}
-    union all
-    select * from {{ ref('dts_canal') }}
-    union all
-    select * from {{ ref('oms_default') }}
-    union all
-    select * from {{ ref('unrouted') }}
+    {{ outcomes_of([
+        'dataworks_kafka',
+        'drs_avro',
+        'drs_json',
+        'drs_json_c',
+        'dts_avro',
+        'dts_canal',
+        'dts_shareplex',
+        'oceanbase_avro',
+        'oceanbase_canal',
+        'oms_canal',
+        'oms_dataworks',
+        'oms_default',
+        'oms_default_extend',
+        'oms_shareplex'
+    ]) }}
 
 )
 

@@ -24,6 +24,20 @@ class LakehouseAdapter(SparkAdapter):
         ConstraintType.check: ConstraintSupport.ENFORCED,
     }
 
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._notes: dict[str, dict] = {}
+
+    @available.parse(lambda *args, **kwargs: None)
+    def leave_note(self, node: str, note: dict) -> None:
+        """Keep what a node's compilation found out, for its materialization."""
+        self._notes[node] = note
+
+    @available.parse(lambda *args, **kwargs: None)
+    def take_note(self, node: str) -> dict | None:
+        """Return what the node's compilation left, once; None if it left nothing."""
+        return self._notes.pop(node, None)
+
     def _spark(self) -> SparkSession:
         return self.connections.get_thread_connection().handle.handle.spark
 
