@@ -26,11 +26,9 @@
 
 {#- Whether the changed row, or one column of it, is newer than the stored. -#}
 {% macro is_newer(column=none) -%}
-    {%- if column -%}
-        {{ column_sequence('changed', column) }} > {{ column_sequence('stored', column) }}
-    {%- else -%}
-        struct(changed._sequence, changed._operation <> 'delete') > struct(stored._sequence, stored._operation <> 'delete')
-    {%- endif -%}
+    {%- set changed = column_sequence('changed', column) if column else 'changed._sequence' -%}
+    {%- set stored = column_sequence('stored', column) if column else 'stored._sequence' -%}
+    struct({{ changed }}, changed._operation <> 'delete') > struct({{ stored }}, stored._operation <> 'delete')
 {%- endmacro %}
 
 {#- The place in the source's order at which a column of a row was written last. -#}
@@ -80,6 +78,17 @@
     with typed as (
         {{ typed_changes(changes, columns, key) }}
     ),
+    -- Where the format names no key, any update says that its old row is gone. If its new row has the same key, nothing went.
+    changed as (
+        select
+            *,
+            _operation = 'delete' and bool_or(_operation <> 'delete') over (
+                partition by
+                    {% for name in key %}{{ adapter.quote(name) }}, {% endfor %}_truncated_table,
+                    _topic, _partition, _offset, _row_number
+            ) as is_half_of_an_update
+        from typed
+    ),
     latest as (
         select
             {%- for column in values %}
@@ -87,14 +96,14 @@
                 struct(
                     {{ adapter.quote(column.name) }} as value,
                     filter(_problems, problem -> problem.column = '{{ column.name }}') as problems,
-                    {{ column_sequence('typed', column) }} as sequence
+                    {{ column_sequence('changed', column) }} as sequence
                 ),
-                {{ order_of_changes(column_sequence('typed', column)) }}
+                {{ order_of_changes(column_sequence('changed', column)) }}
             ) as {{ adapter.quote(column.name) }},
             {%- endfor %}
-            max_by(struct(typed.*), {{ order_of_changes() }}) as row
-        from typed
-        where _truncated_table is not null or ({{ key_is_known(key) }})
+            max_by(struct(changed.* except (is_half_of_an_update)), {{ order_of_changes() }}) as row
+        from changed
+        where not is_half_of_an_update and (_truncated_table is not null or ({{ key_is_known(key) }}))
         group by {% for name in key %}{{ adapter.quote(name) }}, {% endfor %}_truncated_table
     )
     select

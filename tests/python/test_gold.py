@@ -40,7 +40,7 @@ def write_model(project, columns=COLUMNS, yaml=YAML):
     (folder / "_lab.yml").write_text(yaml)
     topics = project / "seeds" / "topics.csv"
     if "lab.*" not in topics.read_text():
-        topics.write_text(topics.read_text() + "lab.*,dts_canal,,,,\n")
+        topics.write_text(topics.read_text() + "lab.*,dts_canal,,,,\nplex.*,dts_shareplex,,,,\n")
 
 
 class Laboratory:
@@ -51,12 +51,12 @@ class Laboratory:
         write_model(lakehouse.project)
         lakehouse.dbt("seed")
 
-    def deliver(self, *messages):
+    def deliver(self, *messages, topic="lab.things"):
         """Land the messages at the next offsets and run dbt; return what `things` said."""
         rows = []
         for message in messages:
             text = message if isinstance(message, bytes) else json.dumps(message).encode()
-            rows.append(("lab.things", 0, self.offset, text))
+            rows.append((topic, 0, self.offset, text))
             self.offset += 1
         write_messages(self.landing / f"{self.offset}.parquet", rows)
         self.lakehouse.ingest(self.landing)
@@ -309,3 +309,22 @@ def test_whole_images_store_nothing_extra(laboratory):
         "select count(*) as n from gold_storage.things where _column_sequences is not null"
     )
     assert stored == [{"n": 0}]
+
+
+def shareplex(operation, position, data, key=None):
+    """A message that names no key: of an update it carries some old columns and the new ones."""
+    meta = {"op": operation, "table": "lab.things", "scn": str(position), "seq": 1}
+    return {"meta": meta, "data": data} | ({"key": key} if key else {})
+
+
+@pytest.mark.parametrize("batches", [1, 3])
+def test_an_update_without_a_named_key_keeps_what_it_does_not_carry(laboratory, batches):
+    number = 80 + batches
+    messages = [
+        shareplex("ins", 8000, thing(number, "a", "3.00")),
+        shareplex("upd", 8001, {"name": "b"}, {"id": str(number), "name": "a"}),
+        shareplex("upd", 8002, {"name": "c"}, {"id": str(number), "name": "b"}),
+    ]
+    for batch in [messages] if batches == 1 else [[message] for message in reversed(messages)]:
+        laboratory.deliver(*batch, topic="plex.things")
+    assert (number, "c", "3.00") in laboratory.rows()
