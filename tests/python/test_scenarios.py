@@ -1,0 +1,62 @@
+"""Every format has a unit test for every scenario, or says on its page why it has none."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import PROJECT
+
+from cdc_lakehouse.routes import FORMATS
+
+SILVER = PROJECT / "models" / "silver"
+FOLDERS = sorted(path.name for path in SILVER.iterdir() if path.is_dir())
+SCENARIOS = {
+    *("insert", "update", "partial_update", "key_change", "delete", "truncate", "snapshot"),
+    *("transaction", "ddl", "heartbeat", "multi_row", "sequence", "route"),
+    *("null_field", "unicode", "big_number", "every_type"),
+    *("unknown_operation", "malformed", "missing_table", "wrong_type", "duplicate_keys"),
+}
+
+
+def unit_tests(name):
+    """Return the scenarios that have a unit test."""
+    tests = yaml.safe_load((SILVER / name / f"_{name}.yml").read_text())["unit_tests"]
+    return {test["name"].partition("__")[2] for test in tests if test["model"] == name}
+
+
+def excuses(name):
+    """Return {scenario: reason} of the lines `**No test of** a, b: reason.` of a format's page."""
+    page = (SILVER / name / f"_{name}.md").read_text()
+    lines = re.findall(r"^\*\*No test of\*\* ([a-z_, ]+): (.*)\.$", page, re.MULTILINE)
+    return {scenario: reason for names, reason in lines for scenario in names.split(", ")}
+
+
+def test_every_format_has_a_folder():
+    assert set(FOLDERS) >= FORMATS
+
+
+@pytest.mark.parametrize("model", ["events", "unrouted"])
+def test_every_format_is_settled_by_its_model_alone(model):
+    """`events` unites the formats; `unrouted` is for all that they are not."""
+    named = re.findall(r"'([a-z_]+)'", (SILVER / f"{model}.sql").read_text().partition("])")[0])
+    assert set(named) >= set(FOLDERS)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_every_scenario_is_tested_or_excused(name):
+    tested, excused = unit_tests(name), excuses(name)
+    assert SCENARIOS - tested - set(excused) == set()
+    assert tested & set(excused) == set(), "tested, and excused as well"
+    assert all(len(reason.split()) >= 3 for reason in excused.values()), excused
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_every_fixture_is_used(name):
+    text = (SILVER / name / f"_{name}.yml").read_text()
+    unused = [
+        path.name
+        for path in Path(PROJECT, "tests", "fixtures", name).glob("*.sql")
+        if not re.search(rf"\b{path.stem}\b", text)
+    ]
+    assert unused == []
