@@ -47,6 +47,10 @@ checked as (
             case
                 when {{ has_ambiguous_light_type('prevstruct') }} or {{ has_ambiguous_light_type('poststruct') }}
                     then {{ problem('duplicate_keys', "'__light_type gives a column two types'") }}
+                when prev_types is null and left(prevstruct['__light_type'], 1) = '{'
+                    then {{ problem('wrong_type', "'__light_type of prevStruct is no object of types'") }}
+                when post_types is null and left(poststruct['__light_type'], 1) = '{'
+                    then {{ problem('wrong_type', "'__light_type of postStruct is no object of types'") }}
             end
         )) as problem
     from read

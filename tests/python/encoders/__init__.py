@@ -1,0 +1,28 @@
+"""Writers of the fourteen formats, after the vendors' documents. They share no code with the
+project's readers, so that a mistake would have to be made twice to go unseen."""
+
+from encoders.dataworks import DataworksKafka
+from encoders.drs import DrsAvro, DrsJson, DrsJsonC
+from encoders.dts import DtsAvro, DtsCanal, DtsShareplex
+from encoders.oceanbase import OceanbaseAvro, OceanbaseCanal
+from encoders.oms import OmsCanal, OmsDataworks, OmsDefault, OmsDefaultExtend, OmsShareplex
+
+ENCODERS = {
+    encoder.format: encoder
+    for encoder in (
+        OmsDefault(),
+        OmsDefaultExtend(),
+        OmsCanal(),
+        OmsDataworks(),
+        OmsShareplex(),
+        OceanbaseAvro(),
+        OceanbaseCanal(),
+        DataworksKafka(),
+        DtsAvro(),
+        DtsCanal(),
+        DtsShareplex(),
+        DrsAvro(),
+        DrsJson(),
+        DrsJsonC(),
+    )
+}

@@ -1,0 +1,282 @@
+"""What the bytes of a message say, read with Python's own JSON and fastavro's reader only."""
+
+import json
+from dataclasses import dataclass
+from io import BytesIO
+
+from fastavro import parse_schema, schemaless_reader
+
+from encoders import ENCODERS
+
+
+class Refused(Exception):
+    """Bytes that no reader may take for a message of the format."""
+
+
+class Number(str):
+    """A number as it stands in the text."""
+
+
+@dataclass
+class Said:
+    """One row of a message: `before` and `after` as they stand there, None if they do not."""
+
+    operation: str
+    table: str
+    before: dict | None
+    after: dict | None
+
+
+class Members(dict):
+    """An object of the document; `twice` names a key that it has with two values."""
+
+    twice = None
+
+
+def _members(pairs):
+    members = Members()
+    for name, value in pairs:
+        if name in members and members[name] != value:
+            members.twice = name
+        members[name] = value
+    return members
+
+
+# Parts that say nothing which silver shows: what they hold may be anything.
+UNREAD = ("sqlType", "extend")
+
+
+def _refuse_ambiguity(value):
+    if isinstance(value, list):
+        for item in value:
+            _refuse_ambiguity(item)
+    elif isinstance(value, Members):
+        if value.twice is not None:
+            raise Refused(f"{value.twice!r} comes twice with different values")
+        for name, member in value.items():
+            if name not in UNREAD:
+                _refuse_ambiguity(member)
+
+
+def _constant(name):
+    raise Refused(f"{name} is no JSON")
+
+
+def read_json(value):
+    """Return the document of strict JSON, numbers as their text."""
+    try:
+        text = value.decode()
+        document = json.loads(
+            text,
+            object_pairs_hook=_members,
+            parse_int=Number,
+            parse_float=Number,
+            parse_constant=_constant,
+        )
+        json.dumps(document, ensure_ascii=False).encode()  # halves of surrogate pairs
+        _refuse_ambiguity(document)
+    except (ValueError, RecursionError) as error:
+        raise Refused(str(error)) from None
+    if not isinstance(document, dict):
+        raise Refused("no object")
+    return document
+
+
+CANAL = {"INSERT": "insert", "UPDATE": "update", "DELETE": "delete"}
+CANAL |= {"INIT": "snapshot", "ROW": "snapshot"}
+OMS = {**CANAL, "REPLACE": "insert"}
+PLEX = {"ins": "insert", "upd": "update", "del": "delete"}
+PLEX |= {"insert": "insert", "update": "update", "delete": "delete"}
+PLEX |= {"update before": "update_before", "update after": "update_after"}
+
+
+def _canal(document, route):
+    operation = CANAL[document["type"]]
+    data, old = document.get("data"), document.get("old")
+    rows = []
+    for number, row in enumerate(data or old):
+        was = old[number] if old and data else None
+        if operation == "delete":
+            rows.append(Said(operation, document["table"], row, None))
+        else:
+            rows.append(Said(operation, document["table"], was, row))
+    return rows
+
+
+def _oms(document, route):
+    images = [document.get("prevStruct"), document.get("postStruct")]
+    if route == "oms_default_extend":
+        images = [image and _without_light_type(image) for image in images]
+    meta = document["allMetaData"]
+    return [Said(OMS[document["recordType"]], meta["table_name"], *images)]
+
+
+def _without_light_type(image):
+    """Each image has types of its own; the row in silver shows those of one of them."""
+    types = image.get("__light_type")
+    if not isinstance(types, dict):
+        return image
+    kinds = {n: str(t.get("schemaType")) for n, t in types.items() if isinstance(t, dict)}
+    return {
+        name: Other if is_spelled(kinds.get(name)) and value is not None else value
+        for name, value in image.items()
+        if name != "__light_type"
+    }
+
+
+def _oms_dataworks(document, route):
+    payload = document["payload"]
+    images = [(payload.get(part) or {}).get("data") for part in ("before", "after")]
+    return [Said(CANAL[payload["op"]], document["schema"]["source"]["table"], *images)]
+
+
+def _dataworks(document, route):
+    payload = document["payload"]
+    images = [(payload.get(part) or {}).get("dataColumn") for part in ("before", "after")]
+    table = document["schema"]["source"]["tableName"]
+    operation = {"UPDATE_BEFOR": "update_before", "UPDATE_BEFORE": "update_before"}.get(
+        payload["op"], "update" if all(images) else payload["op"].lower()
+    )
+    if operation == "insert" and payload.get("sequenceId") == "-1":
+        operation = "snapshot"
+    return [Said(operation, table, *images)]
+
+
+def _shareplex(document, route):
+    meta, data, key = document["meta"], document.get("data"), document.get("key")
+    operation = PLEX[meta["op"].lower()]
+    table = meta["table"].rpartition(".")[2]
+    images = (data, None) if operation in ("delete", "update_before") else (key, data)
+    return [Said(operation, table, *images)]
+
+
+def _dts_avro(value, route):
+    encoder = ENCODERS[route]
+    record = None
+    # Records of older producers end before the last field.
+    for schema in (encoder.schema, without_last_field(encoder.schema)):
+        stream = BytesIO(value)
+        try:
+            record = schemaless_reader(stream, schema, None, return_named_type=True)
+        except Exception:  # noqa: BLE001 - bytes raise anything
+            continue
+        if stream.tell() == len(value):
+            break
+        record = None
+    if record is None:
+        raise Refused("no record of the schema")
+    names = [part["name"] for part in record["fields"] or ()]
+    operation = {"INIT": "snapshot"}.get(record["operation"], record["operation"].lower())
+    images = []
+    for part in ("beforeImages", "afterImages"):
+        image = record[part]
+        if isinstance(image, list):
+            pairs = zip(names, image, strict=False)
+            image = {n: _dts_text(v) for n, v in pairs if v is None or v[1] != "NONE"}
+        images.append(image if isinstance(image, dict) else None)
+    table = record["tags"].get("l_tb_name") or (record["objectName"] or "").rpartition(".")[2]
+    said = Said(operation, table.replace("\\u002E", "."), *images)
+    return [said]
+
+
+class Other:
+    """A value that silver may spell otherwise."""
+
+
+def _dts_text(value):
+    if value is None:
+        return None
+    kind, body = value
+    if body == "NULL":
+        return None
+    kind = kind.rpartition(".")[2]
+    if kind == "TextObject" and body["type"] in ("ENUM", "SET", "JSON"):
+        return body["value"]
+    if kind == "Character" and body["charset"] == "utf8mb4":
+        return body["value"].decode()
+    return Other
+
+
+def without_last_field(schema):
+    plain = {k: v for k, v in schema.items() if not k.startswith("__")}
+    return parse_schema({**plain, "fields": plain["fields"][:-1]})
+
+
+def _oceanbase_avro(value, route):
+    stream = BytesIO(value)
+    try:
+        record = schemaless_reader(stream, ENCODERS[route].schema, None, return_named_type=True)
+    except Exception as error:  # noqa: BLE001 - bytes raise anything
+        raise Refused(repr(error)) from None
+    if stream.tell() < len(value):
+        raise Refused("bytes are left over")
+    if record["total"] > 0:
+        return []
+    names = [part["name"] for part in record["fields"] or ()]
+    images = []
+    for part in ("beforeImages", "afterImages"):
+        image = record[part]
+        if image is not None:
+            pairs = zip(names, image, strict=False)
+            image = {name: _oceanbase_text(column["value"]) for name, column in pairs}
+        images.append(image)
+    operation = record["operation"]
+    operation = operation[1] if isinstance(operation, tuple) else operation
+    return [Said((operation or "").lower(), record["tableName"], *images)]
+
+
+def _oceanbase_text(value):
+    if isinstance(value, tuple):
+        name, body = value
+        return body["value"] if name.endswith(".StringObject") else Other
+    return value if value is None or isinstance(value, str) else Other
+
+
+READERS = {
+    **dict.fromkeys(("oms_default", "oms_default_extend"), _oms),
+    **dict.fromkeys(
+        ("oms_canal", "oceanbase_canal", "dts_canal", "drs_json", "drs_json_c"), _canal
+    ),
+    **dict.fromkeys(("oms_shareplex", "dts_shareplex"), _shareplex),
+    "oms_dataworks": _oms_dataworks,
+    "dataworks_kafka": _dataworks,
+    **dict.fromkeys(("dts_avro", "drs_avro"), _dts_avro),
+    "oceanbase_avro": _oceanbase_avro,
+}
+AVRO = ("dts_avro", "drs_avro", "oceanbase_avro")
+
+
+def check_bytes(name, value):
+    """Raise Refused unless the bytes are a whole datum or document of the format."""
+    if name in AVRO:
+        (_oceanbase_avro if name == "oceanbase_avro" else _dts_avro)(value, name)
+    else:
+        read_json(value)
+
+
+def rows_of(name, value):
+    """Return the rows that a message of row changes says."""
+    document = value if name in AVRO else read_json(value)
+    return READERS[name](document, name)
+
+
+# Types whose texts become canonical, which may be another text than was sent.
+SPELLED = ("blob", "binary", "bytes", "bit", "time", "date", "year", "decimal", "numeric")
+SPELLED += ("float", "double", "enum", "set", "bool", "geom", "point")
+
+
+def is_spelled(column_type):
+    return any(word in (column_type or "").lower() for word in SPELLED)
+
+
+def is_the_same(raw, text, column_type):
+    """Whether silver's text is the value that stands in the message."""
+    if raw is None or text is None:
+        return raw is None and text is None
+    if raw is Other or is_spelled(column_type):
+        return True
+    if isinstance(raw, bool):
+        return text == ("true" if raw else "false") or text == str(int(raw))
+    if isinstance(raw, dict | list):
+        return json.loads(text, parse_int=Number, parse_float=Number) == raw
+    return text == raw

@@ -1,0 +1,24 @@
+"""Changes to a copy of the project that let it read what the encoders write."""
+
+from encoders import ENCODERS
+
+
+def add_routes(project, prefix, formats):
+    """Give each format a topic `<prefix>.<format>`, and no table to gold."""
+    topics = project / "seeds" / "topics.csv"
+    lines = [topics.read_text()]
+    for name in formats:
+        encoder = ENCODERS[name]
+        zone, schema = (encoder.route.get(part, "") for part in ("time_zone", "avro_schema"))
+        lines.append(f"{prefix}.{name},{name},{zone},{schema},,\n")
+        if schema:
+            (project / schema).write_text(encoder.schema_text())
+    topics.write_text("".join(lines))
+    for path in (project / "models" / "gold").glob("*/*"):
+        path.unlink()
+
+
+def announce(config, text):
+    """Print to the terminal whatever pytest captures: a seed is needed most when a test fails."""
+    with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print(f"\n{text}")
