@@ -18,7 +18,7 @@ test: setup lint ## every check: lint, dbt unit and data tests, pytest
 lint:
 	ruff check .
 	ruff format --check .
-	sqlfluff lint models tests/*.sql tests/generic
+	sqlfluff lint --processes 0 models tests/*.sql tests/generic
 
 setup: .venv/.complete ## make the environment in .venv
 
