@@ -3,7 +3,8 @@
     takes seconds to plan each of them, though there is nothing to read.
 -#}
 {% macro outcomes_of(formats) -%}
-    {%- for format in formats if format in formats_to_settle(formats) -%}
+    {%- set wanted = formats_to_settle(formats) -%}
+    {%- for format in formats if format in wanted -%}
     select * from {{ ref(format) }}
     union all
     {% endfor -%}
