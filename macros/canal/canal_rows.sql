@@ -8,16 +8,3 @@
         )
     )
 {%- endmacro %}
-
-{#- Whether a row image holds every column that the message gives a type. -#}
-{% macro has_all_columns(image, types) -%}
-    coalesce(forall(map_keys({{ types }}), name -> map_contains_key({{ image }}, name)), true)
-{%- endmacro %}
-
-{#- The row as it was: `old` holds the changed columns only; laid over a whole row in `data` it gives all of them. -#}
-{% macro laid_over(changed, row_image, is_complete) -%}
-    map_concat(
-        if({{ is_complete }}, map_filter({{ row_image }}, (name, text) -> not map_contains_key({{ changed }}, name)), map()),
-        {{ changed }}
-    )
-{%- endmacro %}

@@ -88,7 +88,7 @@ changes as (
     select
         *,
         {{ has_all_columns('old_row', 'types') }} as old_is_complete,
-        if(row_operation = 'update', {{ laid_over('new_row', 'old_row', 'old_is_complete') }}, new_row) as whole_row
+        if(row_operation = 'update', {{ laid_over_whole('new_row', 'old_row', 'old_is_complete') }}, new_row) as whole_row
     from canonical
 
 )

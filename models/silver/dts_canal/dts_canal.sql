@@ -27,7 +27,7 @@ read as (
         {{ database_or_default('json.database', 'kind') }} as source_database,
         coalesce(nullif(json.table, ''), {{ truncated_table('json.sql') }}) as source_table,
         json.sql as statement,
-        if(json.type = 'DELETE', coalesce(delete_image, if(size(json.data) > 0, 'data', 'old')), 'data') as image_field,
+        {{ field_of_rows('data') }} as image_field,
         if(image_field = 'old', json.old, json.data) as row_images,
         if(json.type = 'UPDATE', json.old, cast(null as array<map<string, string>>)) as old_images
     from envelopes
@@ -89,7 +89,7 @@ select
     if(outcome = 'row_change' and size(pknames) > 0, pknames, null) as key_columns,
     case row_operation
         when 'delete' then row_image
-        when 'update' then {{ laid_over('old_image', 'row_image', 'is_complete') }}
+        when 'update' then {{ laid_over_whole('old_image', 'row_image', 'is_complete') }}
     end as before,
     if(row_operation = 'delete', null, row_image) as after,
     if(row_operation = 'delete' or (row_operation = 'update' and old_image is not null), is_complete, null) as before_is_complete,

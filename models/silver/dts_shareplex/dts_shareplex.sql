@@ -94,7 +94,7 @@ select
     end as before,
     case
         when operation = 'insert' then row_data
-        when operation in ('update', 'update_after') then {{ columns_laid_over('row_data', 'row_key') }}
+        when operation in ('update', 'update_after') then {{ laid_over('row_data', 'coalesce(row_key, map())') }}
     end as after,
     -- Nothing says that an image of an update is the whole row; the vendor's example is not.
     if(operation in ('update', 'update_before', 'delete'), operation = 'delete', null) as before_is_complete,

@@ -88,7 +88,7 @@ select
     if(outcome = 'row_change' and size(pknames) > 0, pknames, null) as key_columns,
     case row_operation
         when 'delete' then row_image
-        when 'update' then {{ laid_over('old_image', 'row_image', 'is_complete') }}
+        when 'update' then {{ laid_over_whole('old_image', 'row_image', 'is_complete') }}
     end as before,
     if(row_operation = 'delete', null, row_image) as after,
     if(row_operation = 'delete' or (row_operation = 'update' and old_image is not null), is_complete, null) as before_is_complete,

@@ -83,7 +83,7 @@ select
     cast(null as array<string>) as key_columns,
     case operation when 'update' then row_key when 'delete' then row_data end as before,
     -- `key` is the whole row before an update, `data` the columns that it changed.
-    case operation when 'insert' then row_data when 'update' then {{ columns_laid_over('row_data', 'row_key') }} end as after,
+    case operation when 'insert' then row_data when 'update' then {{ laid_over('row_data', 'coalesce(row_key, map())') }} end as after,
     if(operation in ('update', 'delete'), true, null) as before_is_complete,
     if(operation in ('insert', 'update'), true, null) as after_is_complete,
     cast(null as map<string, string>) as column_types,

@@ -1,0 +1,126 @@
+{#-
+    The changes of DRS in Canal's envelope, where `old` is the whole row as it was. JSON and JSON-C are one format but for
+    `deleted_row_in`, the field of a deleted row. Times are read in either's form, so that they need no second fact.
+-#}
+{% macro drs_changes(format, deleted_row_in) -%}
+with
+
+messages as (
+
+    select * from {{ ref('messages') }}
+    where format = '{{ format }}'
+
+),
+
+envelopes as (
+
+    select
+        *,
+        {{ read_canal('value', more_fields=' columnType map<string, string>,') }} as json
+    from messages
+
+),
+
+read as (
+
+    select
+        *,
+        json.*,
+        {{ json_problem('value', 'json') }} as json_problem,
+        {{ canal_kind(full_load='INIT') }} as kind,
+        {{ database_or_default('json.database', 'kind') }} as source_database,
+        coalesce(nullif(json.table, ''), {{ truncated_table('json.sql') }}) as source_table,
+        json.sql as statement,
+        coalesce(json.mysqltype, json.columntype) as sent_types,
+        {{ field_of_rows(deleted_row_in) }} as image_field,
+        if(image_field = 'old', json.old, json.data) as row_images,
+        if(json.type = 'UPDATE', json.old, cast(null as array<map<string, string>>)) as old_images
+    from envelopes
+
+),
+
+checked as (
+
+    select
+        *,
+        if(value is null, null, {{ canal_problem(types='sent_types') }}) as problem
+    from read
+
+),
+
+-- One row per row of the message; a message that is no row change has one row without images.
+rows as (
+
+    select
+        *,
+        if(problem is null, kind, 'rejected') as outcome,
+        if(problem is null, {{ distinct_keys('sent_types') }}, null) as types,
+        {{ canal_rows() }} as (row_number, image)
+    from checked
+
+),
+
+canonical as (
+
+    select
+        *,
+        {{ canonical_drs_image(distinct_keys('image.new'), 'types', 'time_zone') }} as row_image,
+        {{ canonical_drs_image(distinct_keys('image.old'), 'types', 'time_zone') }} as old_image
+    from rows
+
+),
+
+changes as (
+
+    select
+        *,
+        {{ has_all_columns('old_image', 'coalesce(types, row_image)') }} as old_is_complete,
+        {{ has_all_columns('row_image', 'coalesce(types, old_image)') }} or (old_image is not null and old_is_complete) as is_complete,
+        if(outcome = 'row_change', if(type = 'INIT', 'snapshot', lower(type)), null) as row_operation
+    from canonical
+
+)
+
+select
+    topic,
+    partition,
+    offset,
+    row_number,
+    format,
+    outcome as kind,
+    row_operation as operation,
+    if(outcome = 'rejected', null, source_database) as database_name,
+    cast(null as string) as schema_name,
+    if(outcome = 'rejected', null, source_table) as table_name,
+    if(outcome = 'row_change' and size(pknames) > 0, pknames, null) as key_columns,
+    case row_operation
+        when 'delete' then row_image
+        when 'update' then old_image
+    end as before,
+    -- `old` is the whole row, so that it completes a `data` which is not.
+    case
+        when row_operation = 'update' and old_image is not null then {{ laid_over_whole('row_image', 'old_image', 'old_is_complete') }}
+        when row_operation <> 'delete' then row_image
+    end as after,
+    case
+        when row_operation = 'delete' then is_complete
+        when row_operation = 'update' and old_image is not null then old_is_complete
+    end as before_is_complete,
+    if(row_operation <> 'delete', is_complete, null) as after_is_complete,
+    if(outcome = 'row_change', types, null) as column_types,
+    if(outcome in ('schema_change', 'truncate'), sql, null) as ddl,
+    if(outcome = 'rejected', null, {{ epoch_to_timestamp('es', 'milliseconds') }}) as committed_at,
+    if(outcome = 'rejected', null, {{ epoch_to_timestamp('ts', 'milliseconds') }}) as produced_at,
+    ingested_at,
+    case
+        when outcome not in ('row_change', 'schema_change', 'truncate') then null
+        when id is not null then {{ sequence(['id', 'row_number']) }}
+        else {{ sequence(["coalesce(nullif(es, '-1'), '0')", 'partition', 'offset', 'row_number']) }}
+    end as sequence,
+    if(outcome = 'rejected', null, nullif(gtid, '')) as transaction_id,
+    cast(null as bigint) as transaction_row,
+    problem.code as reject_reason,
+    problem.detail as reject_detail,
+    bronze_version
+from changes
+{%- endmacro %}
