@@ -16,10 +16,6 @@
         {{ position_problem('id', 'id') }},
         {{ time_problem('es', 'es', 'milliseconds') }},
         {{ time_problem('ts', 'ts', 'milliseconds') }},
-        {{ duplicate_columns([types]) }},
-        case
-            when exists(data, image -> {{ is_ambiguous('image') }}) or exists(old, image -> {{ is_ambiguous('image') }})
-                then {{ problem('duplicate_keys', "'a column comes twice with different values'") }}
-        end
+        {{ duplicate_columns([types], lists=['data', 'old']) }}
     )
 {%- endmacro %}

@@ -33,13 +33,7 @@ checked as (
 
     select
         *,
-        if(value is null, null, coalesce(
-            route_problem,
-            {{ avro_problem() }},
-            {{ incomplete_change('operation') }},
-            {{ position_problem('id', 'cast(id as string)') }},
-            {{ time_problem('sourceTimestamp', 'cast(source_timestamp as string)', 'seconds') }}
-        )) as problem
+        if(value is null, null, {{ avro_problem('sourceTimestamp') }}) as problem
     from read
 
 ),

@@ -96,7 +96,7 @@ select
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('event_time', 'milliseconds') }}) as committed_at,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('system_time', 'milliseconds') }}) as produced_at,
     ingested_at,
-    -- An SCN is that of a transaction, so the delivery decides between its rows; without one the commit time takes its place.
+    -- Nothing says that an scn is one per row, so the delivery decides within one; without one the commit time takes its place.
     if(
         outcome in ('row_change', 'schema_change', 'truncate'),
         {{ sequence([
