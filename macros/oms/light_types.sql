@@ -1,15 +1,16 @@
-{#- Column name to type out of the `__light_type` of an OMS image, null where it is no object of types. -#}
-{% macro light_types(image) -%}
-    transform_values({{ light_type_members(image) }}, (name, members) -> members['schemaType'])
-{%- endmacro %}
-
+{#- What the `__light_type` of an OMS image says of each column, null where it is no object of objects. -#}
 {% macro light_type_members(image) -%}
     from_json({{ image }}['__light_type'], 'map<string, map<string, string>>')
 {%- endmacro %}
 
-{#- Whether `__light_type` gives one column two types. -#}
-{% macro has_ambiguous_light_type(image) -%}
-    exists(map_values({{ light_type_members(image) }}), members -> {{ is_ambiguous('members') }})
+{#- Column name to type out of `light_type_members`. -#}
+{% macro light_types(members_of_columns) -%}
+    transform_values({{ members_of_columns }}, (name, members) -> members['schemaType'])
+{%- endmacro %}
+
+{#- Whether `light_type_members` gives one column two types. -#}
+{% macro has_two_types(members_of_columns) -%}
+    exists(map_values({{ members_of_columns }}), members -> {{ is_ambiguous('members') }})
 {%- endmacro %}
 
 {#- An OMS image without the member that is no column. -#}

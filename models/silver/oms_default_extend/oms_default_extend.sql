@@ -23,8 +23,10 @@ read as (
         *,
         json.*,
         {{ json_problem('value', 'json') }} as json_problem,
-        {{ light_types('json.prevstruct') }} as prev_types,
-        {{ light_types('json.poststruct') }} as post_types,
+        {{ light_type_members('json.prevstruct') }} as prev_members,
+        {{ light_type_members('json.poststruct') }} as post_members,
+        {{ light_types('prev_members') }} as prev_types,
+        {{ light_types('post_members') }} as post_types,
         if(prev_types is null, json.prevstruct, {{ without_light_type('json.prevstruct') }}) as prev_image,
         if(post_types is null, json.poststruct, {{ without_light_type('json.poststruct') }}) as post_image,
         json.poststruct['ddl'] as statement,
@@ -45,7 +47,7 @@ checked as (
             {{ oms_default_problem() }},
             {{ duplicate_columns(['prev_types', 'post_types']) }},
             case
-                when {{ has_ambiguous_light_type('prevstruct') }} or {{ has_ambiguous_light_type('poststruct') }}
+                when {{ has_two_types('prev_members') }} or {{ has_two_types('post_members') }}
                     then {{ problem('duplicate_keys', "'__light_type gives a column two types'") }}
                 when prev_types is null and left(prevstruct['__light_type'], 1) = '{'
                     then {{ problem('wrong_type', "'__light_type of prevStruct is no object of types'") }}
