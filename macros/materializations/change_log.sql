@@ -6,6 +6,7 @@
 
     {%- set target = this.incorporate(type='table') -%}
     {%- set columns = model.columns.values() | list -%}
+    {%- set properties = {'delta.enableDeletionVectors': 'true'} -%}
     {%- set window = adapter.take_note(model.unique_id) or window_to_settle() -%}
     {%- set read, last = window.read, window.last -%}
 
@@ -18,7 +19,7 @@
         ) }}
     {%- endif -%}
     {%- if not window.exists -%}
-        {% do run_query(create_delta_table(target, columns, {'delta.enableDeletionVectors': 'true'})) %}
+        {% do run_query(create_delta_table(target, columns, properties)) %}
     {%- endif -%}
     {%- set resettles = prepare_new_messages(window, target) if window.profile or read is none else false -%}
 
@@ -28,7 +29,7 @@
         {{ get_assert_columns_equivalent(sql) }}
         {% do adapter.set_watermark(target, 'bronze.messages', last, rebuild=window.rebuild) %}
         {% call statement('main') -%}
-            {%- if window.rebuild -%} {{ replace_delta_table(target, columns, sql) }}
+            {%- if window.rebuild -%} {{ replace_delta_table(target, columns, sql, properties) }}
             {%- elif resettles -%} {{ resettle_messages(target, sql, columns) }}
             {%- else -%} {{ insert_by_name(target, columns, sql) }}
             {%- endif -%}

@@ -17,9 +17,16 @@
 {%- endmacro %}
 
 {#- An empty Delta table, comments and constraints in the same single commit. -#}
-{% macro create_delta_table(relation, columns, properties) -%}
+{% macro create_delta_table(relation, columns, properties, cluster_by=[]) -%}
     create table {{ relation }} ({{ column_definitions(columns) }})
     using delta
+    {{ table_settings(properties, cluster_by) }}
+{%- endmacro %}
+
+{% macro table_settings(properties, cluster_by) -%}
+    {%- if cluster_by -%}
+    cluster by ({% for name in cluster_by %}{{ adapter.quote(name) }}{{ ', ' if not loop.last }}{% endfor %})
+    {% endif -%}
     tblproperties ({% for name, value in properties.items() %}'{{ name }}' = '{{ value }}'{{ ', ' if not loop.last }}{% endfor %})
 {%- endmacro %}
 
@@ -32,10 +39,10 @@
 {%- endmacro %}
 
 {#- Give a table other rows, and its definition's columns, in one commit: readers see the old or the new. -#}
-{% macro replace_delta_table(relation, columns, sql) -%}
+{% macro replace_delta_table(relation, columns, sql, properties, cluster_by=[]) -%}
     create or replace table {{ relation }}
     using delta
-    tblproperties ('delta.enableDeletionVectors' = 'true')
+    {{ table_settings(properties, cluster_by) }}
     as select {{ column_names(columns) }} from (
         {{ sql }}
     )

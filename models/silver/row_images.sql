@@ -20,7 +20,9 @@ changes as (
         and (
             key_columns is null
             or exists(key_columns, name -> map_contains_key(before, name) and not before[name] <=> after[name])
-        ) as may_move_key
+        ) as may_move_key,
+        -- What `before` does not hold has not changed, be it a part of the key.
+        {{ laid_over('before', 'after') }} as old_image
     from events
 
 ),
@@ -34,7 +36,7 @@ images as (
             case
                 when kind = 'truncate' then array(struct('truncate' as operation, map() as image))
                 when operation in ('delete', 'update_before') then array(struct('delete' as operation, before as image))
-                when may_move_key then array(struct('delete' as operation, before as image), struct(operation, after as image))
+                when may_move_key then array(struct('delete' as operation, old_image as image), struct(operation, after as image))
                 else array(struct(operation, after as image))
             end
         ) as (row_operation, image)

@@ -1,11 +1,12 @@
 """What the materializations ask of Delta beyond SQL: a table's version and its watermarks."""
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
-from dbt.adapters.spark.impl import SparkAdapter
+from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
 from pyspark.sql import SparkSession
 
@@ -14,8 +15,20 @@ from dbt.adapters.lakehouse.connections import WATERMARK, LakehouseConnectionMan
 GENERATION = 2**40
 
 
+@dataclass
+class LakehouseConfig(SparkConfig):
+    """The options of a gold model; `gold_options` explains and checks them."""
+
+    on_truncate: str | None = None
+    on_delete: str | None = None
+    tombstone_retention: str | None = None
+    track_columns: list[str] | None = None
+    cluster_by: list[str] | None = None
+
+
 class LakehouseAdapter(SparkAdapter):
     ConnectionManager = LakehouseConnectionManager
+    AdapterSpecificConfigs = LakehouseConfig
     # The materializations of the project enforce these themselves.
     CONSTRAINT_SUPPORT: ClassVar = {
         **SparkAdapter.CONSTRAINT_SUPPORT,
@@ -26,17 +39,22 @@ class LakehouseAdapter(SparkAdapter):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._notes: dict[str, dict] = {}
+        self._notes: dict[str, Any] = {}
 
     @available.parse(lambda *args, **kwargs: None)
-    def leave_note(self, node: str, note: dict) -> None:
-        """Keep what a node's compilation found out, for its materialization."""
-        self._notes[node] = note
+    def leave_note(self, subject: str, note: Any) -> None:
+        """Keep what was found out, for a later step of the same run."""
+        self._notes[subject] = note
 
     @available.parse(lambda *args, **kwargs: None)
-    def take_note(self, node: str) -> dict | None:
-        """Return what the node's compilation left, once; None if it left nothing."""
-        return self._notes.pop(node, None)
+    def note(self, subject: str) -> Any:
+        """Return what was left under a subject; None if nothing was."""
+        return self._notes.get(subject)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def take_note(self, subject: str) -> Any:
+        """Return what was left under a subject, once; None if nothing was."""
+        return self._notes.pop(subject, None)
 
     def _spark(self) -> SparkSession:
         return self.connections.get_thread_connection().handle.handle.spark
@@ -65,6 +83,21 @@ class LakehouseAdapter(SparkAdapter):
         """Return the number of the oldest commit that the table's log still holds."""
         history = self._spark()._jvm.org.apache.spark.sql.delta.DeltaHistoryManager
         return history.getEarliestDeltaFile(self._snapshot(relation).deltaLog())
+
+    @available.parse(lambda *args, **kwargs: None)
+    def stage(self, name: str, sql: str) -> None:
+        """Run a query and keep its rows, as the temporary view `name` of this thread.
+
+        A MERGE analyses its source many times over; that of staged rows is nothing.
+        """
+        with short_errors():
+            self._spark().sql(sql).localCheckpoint().createOrReplaceTempView(name)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def table_property(self, relation: BaseRelation, name: str) -> str | None:
+        """Return a property of the table, or None if it has no such one."""
+        found = self._snapshot(relation).metadata().configuration().get(name)
+        return found.get() if found.isDefined() else None
 
     @available.parse(lambda *args, **kwargs: [])
     def changed_columns(self, relation: BaseRelation, columns: list[dict]) -> list[str]:

@@ -3,7 +3,7 @@
     `_image_is_complete`, from which it tells the values that do not fit their type and those that the change does not carry.
 -#}
 {% macro change_columns() -%}
-    {%- if execute and model.resource_type == 'model' %}{% do primary_key(model) %}{% endif -%}
+    {%- if execute and model.resource_type == 'model' %}{% do gold_options(model, primary_key(model)) %}{% endif -%}
     sequence as _sequence,
     committed_at as _committed_at,
     operation as _operation,

@@ -19,9 +19,15 @@
     {{ return(key) }}
 {%- endmacro %}
 
-{#- The columns of a gold table: what its YAML declares, then those of `change_columns` that the YAML does not repeat. -#}
+{#-
+    The columns of a gold table that a change fills: what its YAML declares, then those of `change_columns` that the YAML does
+    not repeat. What only the view or the merge knows is left out, though the YAML may describe it.
+-#}
 {% macro gold_columns(model) -%}
-    {%- set columns = model.columns.values() | list -%}
+    {%- set columns = [] -%}
+    {%- for column in model.columns.values() if column.name not in ['valid_from', 'valid_to', 'is_current', '_is_deleted'] -%}
+        {% do columns.append(column) %}
+    {%- endfor -%}
     {%- for name, data_type in {
         '_sequence': 'string',
         '_committed_at': 'timestamp',
@@ -39,8 +45,27 @@
     {{ return(columns) }}
 {%- endmacro %}
 
+{#- The columns of a gold table that are neither of its key nor of `change_columns`. -#}
+{% macro value_columns(columns, key) -%}
+    {%- set found = [] -%}
+    {%- for column in columns if column.name not in key and not column.name.startswith('_') -%}
+        {% do found.append(column) %}
+    {%- endfor -%}
+    {{ return(found) }}
+{%- endmacro %}
+
+{#- The names of the key's columns, quoted, each behind `prefix`. -#}
+{% macro key_names(key, prefix='') -%}
+    {%- for name in key %}{{ prefix ~ adapter.quote(name) }}{{ ', ' if not loop.last }}{% endfor %}
+{%- endmacro %}
+
+{% macro key_is_known(key) -%}
+    {%- for name in key %}{{ adapter.quote(name) }} is not null{{ ' and ' if not loop.last }}{% endfor %}
+{%- endmacro %}
+
 {#- Stop with dbt's table of differences unless the projection has the columns and types of the YAML. -#}
 {% macro assert_gold_contract(sql, columns) -%}
+    {% do model['columns'].clear() %}
     {%- for column in columns -%}
         {% do model['columns'].update({column.name: column}) %}
     {%- endfor -%}

@@ -1,0 +1,57 @@
+{#-
+    The options of a gold model, with their defaults; one that is unknown or has a wrong value is refused when the model is compiled.
+
+    on_truncate: `apply` removes the rows that are older than a TRUNCATE; `ignore` keeps them and lists it in gold_problems.
+    on_delete: `hide` shows living rows only; `flag` keeps a deleted row's last content, with `_is_deleted`. Only current_state.
+    tombstone_retention: how long deleted keys are remembered, for example `90 days`; a change that comes later and is older than
+        the delete brings the row back. Default: for ever. Only current_state.
+    track_columns: only a change of these begins a new version; the others show their last value in it. Only history.
+    cluster_by: up to four columns by which Delta arranges the table's files.
+-#}
+{% macro gold_options(model, key) -%}
+    {%- set options = {'on_truncate': 'apply', 'cluster_by': []} -%}
+    {%- if model.config.materialized == 'history' -%}
+        {% do options.update({'track_columns': []}) %}
+    {%- else -%}
+        {% do options.update({'on_delete': 'hide', 'tombstone_retention': none}) %}
+    {%- endif -%}
+    {%- for name in options -%}
+        {%- if model.config.get(name) is not none %}{% do options.update({name: model.config.get(name)}) %}{% endif -%}
+    {%- endfor -%}
+    {%- for name in model.unrendered_config if name not in options and name not in options_of_dbt() -%}
+        {{ refuse_option(model, name, 'there is no such option of ' ~ model.config.materialized, 'its options are ' ~ options.keys() | join(', ')) }}
+    {%- endfor -%}
+    {%- for name, choices in {'on_truncate': ['apply', 'ignore'], 'on_delete': ['hide', 'flag']}.items() -%}
+        {%- if name in options and options[name] not in choices -%}
+            {{ refuse_option(model, name, 'found ' ~ tojson(options[name]), 'it is one of ' ~ choices | join(', ')) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set retention = options.get('tombstone_retention') -%}
+    {%- if retention is not none and not modules.re.fullmatch('[0-9]+ (hour|day|week|month|year)s?', retention | string) -%}
+        {{ refuse_option(model, 'tombstone_retention', 'found ' ~ tojson(retention), 'it is a number and a unit, such as 90 days') }}
+    {%- endif -%}
+    {%- for name in ['cluster_by', 'track_columns'] if name in options -%}
+        {%- if options[name] is string or options[name] is not iterable -%}
+            {{ refuse_option(model, name, 'found ' ~ tojson(options[name]), 'it is a list of columns') }}
+        {%- endif -%}
+        {%- for column in options[name] if column not in model.columns -%}
+            {{ refuse_option(model, name, 'found ' ~ tojson(column), 'the columns of its YAML are ' ~ model.columns.keys() | join(', ')) }}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for column in options.get('track_columns', []) if column in key -%}
+        {{ refuse_option(model, 'track_columns', column ~ ' is of the key, which never changes within a row', 'name other columns') }}
+    {%- endfor -%}
+    {{ return(options) }}
+{%- endmacro %}
+
+{% macro refuse_option(model, option, found, wanted) -%}
+    {{ exceptions.raise_compiler_error(model.name ~ ': option ' ~ option ~ ': ' ~ found ~ '; ' ~ wanted ~ '.') }}
+{%- endmacro %}
+
+{#- What dbt itself lets a model's config say, as far as it has a meaning for gold. -#}
+{% macro options_of_dbt() -%}
+    {{ return([
+        'materialized', 'schema', 'alias', 'enabled', 'contract', 'tags', 'meta', 'docs', 'group', 'access', 'description',
+        'full_refresh', 'pre-hook', 'post-hook', 'pre_hook', 'post_hook', 'freshness', 'event_time',
+    ]) }}
+{%- endmacro %}

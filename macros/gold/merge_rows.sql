@@ -1,0 +1,64 @@
+{#-
+    Bring the stored rows up to date: a change wins over what is older in the source, however late it comes.
+    Where some row, stored or new, has columns that are older than itself, each column is looked at on its own.
+-#}
+{% macro merge_rows(table, profile) -%}
+    {%- set values = value_columns(table.columns, table.key) -%}
+    {%- set forgets = table.options.tombstone_retention is not none -%}
+    merge into {{ table.storage }} as stored
+    using changed_rows as changed
+    on {{ is_same_row(table.key) }}
+        {%- if not forgets %} and {{ where_rows_can_be(profile) }}{% endif %}
+    {%- if forgets %}
+    when matched and changed._operation = 'forget' then delete
+    {%- endif %}
+    when matched
+        {%- if profile.partial %} and changed._column_sequences is null{% endif %}
+        and {{ is_newer() }}
+        then update set *
+    {%- if profile.partial %}
+    when matched
+        and ({{ is_newer() }}{% for column in values %} or {{ is_newer(column) }}{% endfor %})
+        then update set {{ newer_columns(table.columns, values) }}
+    {%- endif %}
+    when not matched then insert *
+{%- endmacro %}
+
+{% macro is_same_row(key) -%}
+    {%- for name in key %}stored.{{ adapter.quote(name) }} <=> changed.{{ adapter.quote(name) }} and {% endfor -%}
+    stored._truncated_table <=> changed._truncated_table
+{%- endmacro %}
+
+{#- Where in the stored table a run's changes can have rows, so that Delta leaves out the files that cannot. -#}
+{% macro where_rows_can_be(profile) -%}
+    ({{ profile['keys'] }}{% if profile.truncates %} or stored._truncated_table is not null{% endif %})
+{%- endmacro %}
+
+{#- Whether the changed row, or one column of it, is newer than the stored. -#}
+{% macro is_newer(column=none) -%}
+    {%- set changed = column_sequence('changed', column) if column else 'changed._sequence' -%}
+    {%- set stored = column_sequence('stored', column) if column else 'stored._sequence' -%}
+    struct({{ changed }}, changed._operation <> 'delete') > struct({{ stored }}, stored._operation <> 'delete')
+{%- endmacro %}
+
+{#- Of each column the newer value; of the row what the newer change says. -#}
+{% macro newer_columns(columns, values) -%}
+    {%- for column in values %}
+        {{ adapter.quote(column.name) }} = if({{ is_newer(column) }}, changed.{{ adapter.quote(column.name) }}, stored.{{ adapter.quote(column.name) }}),
+    {%- endfor %}
+    {%- for column in columns if column.name.startswith('_') and column.name != '_problems' %}
+        {{ column.name }} = if({{ is_newer() }}, changed.{{ column.name }}, stored.{{ column.name }}),
+    {%- endfor %}
+        _problems = {{ joined_problems(
+            values, problems_of_column('if(' ~ is_newer({'name': '{column}'}) ~ ', changed._problems, stored._problems)', {'name': '{column}'})
+        ) }},
+        _column_sequences = {{ columns_older_than(
+            'greatest(changed._sequence, stored._sequence)', values, 'greatest(' ~ column_sequence('changed', {'name': '{column}'}) ~ ', ' ~ column_sequence('stored', {'name': '{column}'}) ~ ')'
+        ) }}
+{%- endmacro %}
+
+{#- Whether some stored row has columns that are older than itself; read from file statistics where none has. -#}
+{% macro has_partial_rows(storage) -%}
+    {%- set rows = run_query('select 1 from ' ~ storage ~ ' where _column_sequences is not null limit 1').rows -%}
+    {{ return(rows | length > 0) }}
+{%- endmacro %}

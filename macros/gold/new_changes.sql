@@ -1,0 +1,141 @@
+{#- The changes that silver has settled after version `read` of bronze, up to version `last`. -#}
+{% macro new_changes(sql, table) -%}
+    select * from (
+        {{ sql }}
+    )
+    where _bronze_version <= {{ table.last }}{% if table.read is not none %} and _bronze_version > {{ table.read }}{% endif %}
+{%- endmacro %}
+
+{#-
+    What a run is about to write: `count` of the changes, whether some are `partial` (do not carry all columns; or stored rows
+    do not) or `truncates`, and `keys`, a condition on stored rows that file statistics can decide: where the keys can be.
+    Of a run that merges, the changes with their values typed are staged as `new_changes`.
+-#}
+{% macro profile_of_changes(table, sql) -%}
+    {%- if table.read is none -%}
+        {{ assert_gold_contract(sql, table.columns) }}
+        {%- set partial = run_query('select 1 from (' ~ new_changes(sql, table) ~ ') where ' ~ is_partial(table.options) ~ ' limit 1').rows -%}
+        {{ return({'partial': partial | length > 0, 'changes': typed_changes(new_changes(sql, table), table)}) }}
+    {%- endif -%}
+    {%- set most = most_new_changes(sql, table) -%}
+    {%- if most == 0 -%}
+        {{ return({'count': 0}) }}
+    {%- endif -%}
+    {%- set few = most <= 32 -%}
+    {{ stage_rows('new_changes', typed_changes(new_changes(sql, table), table)) }}
+    {%- set row = run_query(summary_of_changes('new_changes', table.key, few)).rows[0] -%}
+    {{ return({
+        'count': row['changes'],
+        'partial': row['partial_changes'] > 0 or has_partial_rows(table.storage),
+        'truncates': row['truncates'] > 0,
+        'keys': 'false' if row['first_0'] is none else where_keys_are(table.columns, table.key, row, few),
+        'changes': 'select * from new_changes',
+    }) }}
+{%- endmacro %}
+
+{#- Run a query once and keep its rows under a name, for this model. -#}
+{% macro stage_rows(name, sql) -%}
+    {% do log(model.name ~ ' stages as ' ~ name ~ ':\n' ~ sql) %}
+    {% do adapter.stage(name, sql) %}
+{%- endmacro %}
+
+{% macro summary_of_changes(changes, key, few) -%}
+    select
+        count(*) as changes,
+        count_if(_column_sequences is not null) as partial_changes,
+        count_if(_truncated_table is not null) as truncates
+        {%- for name in key %},
+        cast(min({{ adapter.quote(name) }}) as string) as first_{{ loop.index0 }},
+        cast(max({{ adapter.quote(name) }}) as string) as last_{{ loop.index0 }}
+        {%- endfor %}
+        {%- if few %},
+        to_json(collect_set(cast({{ adapter.quote(key[0]) }} as string))) as keys
+        {%- endif %}
+    from {{ changes }}
+{%- endmacro %}
+
+{#- Whether a change does not carry all columns; a deleted row has none, unless it is kept to be shown. -#}
+{% macro is_partial(options) -%}
+    not _image_is_complete and _operation <> 'truncate'
+    {%- if options.get('on_delete') != 'flag' %} and _operation <> 'delete'{% endif %}
+{%- endmacro %}
+
+{#- A few keys are named, of many the first and the last: Delta skips the files that can hold none of them. -#}
+{% macro where_keys_are(columns, key, row, few) -%}
+    {%- set conditions = [] -%}
+    {%- for column in columns if column.name in key and has_file_statistics(column.data_type) -%}
+        {%- set name, place = 'stored.' ~ adapter.quote(column.name), key.index(column.name) -%}
+        {%- if few and place == 0 -%}
+            {%- set values = [] -%}
+            {%- for value in fromjson(row['keys']) -%}
+                {% do values.append(name ~ ' = ' ~ value_of_type(value, column.data_type)) %}
+            {%- endfor -%}
+            {% do conditions.append('(' ~ values | join(' or ') ~ ')') %}
+        {%- else -%}
+            {% do conditions.append(
+                name ~ ' between ' ~ value_of_type(row['first_' ~ place], column.data_type)
+                ~ ' and ' ~ value_of_type(row['last_' ~ place], column.data_type)
+            ) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(conditions | join(' and ') or 'true') }}
+{%- endmacro %}
+
+{#- Whether Delta keeps the first and the last value of a file, and their text reads back as the same value. -#}
+{% macro has_file_statistics(data_type) -%}
+    {{ return(modules.re.match('(tinyint|smallint|int|bigint|decimal|string|date|timestamp)', data_type | lower) is not none) }}
+{%- endmacro %}
+
+{% macro value_of_type(text, data_type) -%}
+    cast({{ dbt.string_literal(text | replace('\\', '\\\\') | replace("'", "\\'")) }} as {{ data_type }})
+{%- endmacro %}
+
+{#-
+    The most changes that can be new for a model, from what silver counts once a run for all tables; none says that its part of
+    silver need not be read. Told where the model reads row_images once and picks its tables by their names alone.
+-#}
+{% macro most_new_changes(sql, table) -%}
+    {%- set counts = counts_of_new_changes(table.read, table.last) -%}
+    {%- set from_silver = sql.split(api.Relation.create(schema='silver', identifier='row_images') | string) -%}
+    {%- set where = from_silver[1] if from_silver | length == 2 else none -%}
+    {%- if not counts -%}
+        {{ return(0) }}
+    {%- elif where is none or not asks_for_names_only(where) -%}
+        {{ return(counts | sum(attribute='changes')) }}
+    {%- endif -%}
+    {%- set tables = [] -%}
+    {%- for row in counts -%}
+        {%- set names = [] -%}
+        {%- for name in [row['database_name'], row['schema_name'], row['table_name']] -%}
+            {% do names.append('cast(null as string)' if name is none else value_of_type(name, 'string')) %}
+        {%- endfor -%}
+        {% do tables.append('(' ~ names | join(', ') ~ ', ' ~ row['changes'] ~ ')') %}
+    {%- endfor -%}
+    {{ return(run_query(
+        "select coalesce(sum(changes), 0) from (select *, concat_ws('.', database_name, schema_name, table_name) as source_table from values "
+        ~ tables | join(', ') ~ ' as counts(database_name, schema_name, table_name, changes)) ' ~ where
+    ).rows[0][0]) }}
+{%- endmacro %}
+
+{% macro asks_for_names_only(where) -%}
+    {%- set words = modules.re.findall('[a-z_]+', modules.re.sub("'[^']*'", '', where) | lower) -%}
+    {%- set known = [
+        'where', 'and', 'or', 'not', 'in', 'like', 'rlike', 'between', 'is', 'null',
+        'database_name', 'schema_name', 'table_name', 'source_table',
+    ] -%}
+    {{ return('\\' not in where and words | reject('in', known) | list | length == 0) }}
+{%- endmacro %}
+
+{% macro counts_of_new_changes(read, last) -%}
+    {%- set note = 'changes of silver after ' ~ read ~ ' up to ' ~ last -%}
+    {%- set counts = adapter.note(note) -%}
+    {%- if counts is none -%}
+        {%- set counts = run_query(
+            "select database_name, schema_name, table_name, count(*) as changes from silver.events"
+            ~ " where kind in ('row_change', 'truncate') and bronze_version > " ~ read ~ ' and bronze_version <= ' ~ last
+            ~ ' group by database_name, schema_name, table_name'
+        ).rows -%}
+        {% do adapter.leave_note(note, counts) %}
+    {%- endif -%}
+    {{ return(counts) }}
+{%- endmacro %}

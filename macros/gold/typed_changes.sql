@@ -1,0 +1,83 @@
+{#-
+    Changes with every value that does not fit its column null and named in `_problems`; a deleted row keeps its key only.
+    `_column_sequences` holds the columns that are older than the row: here those that a partial image does not carry.
+-#}
+{% macro typed_changes(changes, table) -%}
+    {%- set is_kept = 'true' if table.options.get('on_delete') == 'flag' else "_operation <> 'delete'" -%}
+    select
+        {%- for column in table.columns if not column.name.startswith('_') %}
+        {%- set name = adapter.quote(column.name) %}
+        case when {% if column.name not in table.key %}{{ is_kept }} and {% endif %}{{ value_problem(column) }} is null then {{ name }} end as {{ name }},
+        {%- endfor %}
+        {{ problems_of_values(table.columns, where=is_kept) }} as _problems,
+        {%- for column in table.columns if column.name.startswith('_') and column.name != '_problems' %}
+        {{ column.name }},
+        {%- endfor %}
+        if(_operation = 'truncate', _source_table, null) as _truncated_table,
+        case
+            when {{ is_partial(table.options) }} then map_filter(
+                {{ sequences_by_column(value_columns(table.columns, table.key), "if(map_contains_key(_image, {source}), _sequence, '')") }},
+                (name, sequence) -> sequence < _sequence
+            )
+        end as _column_sequences
+    from (
+        {{ changes }}
+    )
+{%- endmacro %}
+
+{#- The values that do not fit their columns: each column with a problem, its code and the text that the source sent. -#}
+{% macro problems_of_values(columns, where='true') -%}
+    filter(
+        array(
+            {%- for column in columns if not column.name.startswith('_') %}
+            named_struct('column', {{ dbt.string_literal(column.name) }}, 'code', {{ value_problem(column) }}, 'text', {{ source_text(column) }}){{ ',' if not loop.last }}
+            {%- endfor %}
+        ),
+        problem -> problem.code is not null and {{ where }}
+    )
+{%- endmacro %}
+
+{#- A map of each column's name to the sequence that an expression gives for it: {column} is its name, {source} its source's. -#}
+{% macro sequences_by_column(columns, sequence) -%}
+    cast(map(
+        {%- for column in columns %}
+        {{ dbt.string_literal(column.name) }}, {{ sequence | replace('{column}', column.name) | replace('{source}', source_name(column)) }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    ) as map<string, string>)
+{%- endmacro %}
+
+{#-
+    Typed changes where some are partial. Where the format names no key, any update says that its old row is gone; if the new
+    row has the same key, nothing went. If it has another, what a partial image does not carry of it is known to no message: it
+    is null, and named.
+-#}
+{% macro partial_changes(changes, table) -%}
+    {%- set kept_key = 'struct(' ~ key_names(table.key) ~ ')' -%}
+    select
+        * except (_problems, _column_sequences, _removed_key, _new_key),
+        if(
+            _is_moved,
+            concat(_problems, transform(
+                map_keys(_column_sequences), name -> named_struct('column', name, 'code', 'not_carried', 'text', cast(null as string))
+            )),
+            _problems
+        ) as _problems,
+        if(_is_moved, null, _column_sequences) as _column_sequences
+    from (
+        select
+            *,
+            _column_sequences is not null and _removed_key is not null and not _removed_key <=> {{ kept_key }} as _is_moved
+        from (
+            select
+                *,
+                max(if(_operation = 'delete' and {{ key_is_known(table.key) }}, {{ kept_key }}, null)) over message_row as _removed_key,
+                max(if(_operation not in ('delete', 'truncate'), {{ kept_key }}, null)) over message_row as _new_key
+            from (
+                {{ changes }}
+            )
+            window message_row as (partition by _topic, _partition, _offset, _row_number)
+        )
+    )
+    where not (_operation = 'delete' and _new_key <=> {{ kept_key }})
+{%- endmacro %}
+

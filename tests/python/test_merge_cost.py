@@ -1,0 +1,74 @@
+"""What a run costs is what it changes: read from Delta's metrics and the statements of dbt."""
+
+import re
+
+import pytest
+from laboratory import Laboratory, change, thing, write_models
+
+MODELS = {"things": "", "things_history": "materialized='history'"}
+ROWS = 20_000
+
+
+@pytest.fixture(scope="module")
+def laboratory(open_lakehouse, tmp_path_factory):
+    """Tables of 20,000 rows each."""
+    lakehouse = open_lakehouse("merge-cost", change=lambda project: write_models(project, MODELS))
+    laboratory = Laboratory(lakehouse, tmp_path_factory.mktemp("merge-cost-landing"), MODELS)
+    rows = [thing(number, f"thing {number}") for number in range(ROWS)]
+    starts = range(0, ROWS, 1000)
+    laboratory.deliver(*(change("INSERT", start, *rows[start : start + 1000]) for start in starts))
+    return laboratory
+
+
+def merge_metrics(laboratory, model):
+    latest = laboratory.history(model)[0]
+    assert latest["operation"] == "MERGE"
+    return {name: int(value) for name, value in latest["operationMetrics"].items()}
+
+
+@pytest.mark.parametrize("keys", [1, 40])
+def test_a_batch_rewrites_in_proportion_to_its_keys(laboratory, keys):
+    # Far apart, so that no range of keys would do.
+    numbers = [number * (ROWS // keys) for number in range(keys)]
+    update = [thing(number, f"changed by {keys}") for number in numbers]
+    old = [{"name": "before"}] * keys
+    laboratory.deliver(change("UPDATE", ROWS + keys, *update, old=old))
+    whole = laboratory.lakehouse.query("describe detail gold_storage.things")[0]["sizeInBytes"]
+    # A changed row is marked as deleted and written anew; its neighbours are not copied.
+    current = merge_metrics(laboratory, "things")
+    assert current["numTargetRowsUpdated"] == keys
+    # Of the history, the version that ends and the one that begins.
+    history = merge_metrics(laboratory, "things_history")
+    assert history["numTargetRowsInserted"] == history["numTargetRowsUpdated"] == keys
+    for metrics in current, history:
+        assert metrics["numTargetRowsCopied"] == 0
+        assert metrics["numTargetBytesAdded"] < 20_000 + whole * keys // ROWS * 10
+
+
+def test_a_batch_reads_the_files_that_can_hold_its_keys(laboratory):
+    """New keys are higher than all that there are: the merge looks into no file of theirs."""
+    laboratory.deliver(change("INSERT", 2 * ROWS, thing(2 * ROWS, "new")))
+    merge = next(sql for sql in statements(laboratory, "things") if "merge into" in sql)
+    assert f"stored.`id` = cast('{2 * ROWS}' as bigint)" in merge
+    assert merge_metrics(laboratory, "things")["numTargetRowsInserted"] == 1
+
+
+def test_silver_is_not_read_for_a_table_that_has_nothing_new(laboratory):
+    other = change("INSERT", 1, thing(1, "of another table")) | {"table": "others"}
+    commits = len(laboratory.history())
+    laboratory.deliver(other)
+    for model in MODELS:
+        assert not [sql for sql in statements(laboratory, model) if "silver.row_images" in sql]
+    # How far it has read is still committed, without a file.
+    latest = laboratory.history()
+    assert len(latest) == commits + 1
+    assert latest[0]["operation"] == "UPDATE"
+    assert latest[0]["operationMetrics"].get("numAddedFiles", "0") == "0"
+
+
+def statements(laboratory, model):
+    """Return the SQL that the last run sent for a model."""
+    log = (laboratory.lakehouse.home / "logs" / "dbt.log").read_text()
+    run = log.rpartition("Running with dbt=")[2]
+    sent = re.split(r"On model\.cdc_lakehouse\.", run)[1:]
+    return [text.partition("SQL status")[0] for text in sent if text.startswith(f"{model}: ")]
