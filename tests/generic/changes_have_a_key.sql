@@ -1,7 +1,8 @@
-{#- Changes that could not be merged, since their key is missing or does not fit its type. -#}
-{% test changes_have_a_key(model) %}
+{#- Changes that could not be merged, since their key is missing or does not fit its type, once there are more than `max_rows`. -#}
+{% test changes_have_a_key(model, max_rows=0) %}
     {{ config(severity='warn') }}
 
     select * from {{ model.incorporate(path={'schema': model.schema ~ '_storage', 'identifier': model.identifier ~ '_without_key'}) }}
+    qualify count(*) over () > {{ max_rows }}
 
 {% endtest %}

@@ -1,8 +1,27 @@
-{#- Rows with a value that does not fit its column's type and is null for it. -#}
-{% test values_fit_their_types(model) %}
+{#-
+    Rows with a value that does not fit its column's type and is null for it, once there are more of them than `max_rows` and
+    than `max_share` of all rows. `columns` names the columns to look at, by default all.
+-#}
+{% test values_fit_their_types(model, max_rows=0, max_share=0, columns=[]) %}
     {{ config(severity='warn') }}
 
-    select * from {{ model }}
-    where size(_problems) > 0
+    with
+
+    rows as (
+
+        select
+            *,
+            exists(
+                _problems,
+                problem -> {% if columns %}problem.column in ('{{ columns | join("', '") }}'){% else %}true{% endif %}
+            ) as has_problem
+        from {{ model }}
+
+    )
+
+    select * except (has_problem) from rows
+    where
+        has_problem
+        and (select count_if(has_problem) > greatest({{ max_rows }}, {{ max_share }} * count(*)) from rows)
 
 {% endtest %}

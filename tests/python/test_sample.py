@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from conftest import LANDING
+from conftest import LANDING, PROJECT
 from shop import SAMPLES, TABLES, as_text, expected_rows, gold
 
 KINDS = [
@@ -45,6 +45,20 @@ def test_values_that_do_not_fit_are_named(sample):
         for problem in [row["problem"].asDict()]
     ]
     assert sorted(found) == expected
+    summary = sample.query(
+        "select table_name, column_name, problems, first_text from gold.gold_problems"
+        " order by table_name, column_name"
+    )
+    # No column has two of them here.
+    assert [tuple(row.values()) for row in summary] == [
+        (table, column, 1, text) for table, column, text in expected
+    ]
+
+
+def test_every_gold_table_is_in_gold_problems():
+    listed = re.findall(r"ref\('(\w+)'\)", (PROJECT / "models/gold/gold_problems.sql").read_text())
+    tables = (PROJECT / "models" / "gold").glob("*/*.sql")
+    assert listed == sorted(p.stem for p in tables if "'history'" not in p.read_text())
 
 
 def test_every_message_is_accounted_for(sample):
