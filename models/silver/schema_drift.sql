@@ -1,0 +1,154 @@
+{{ config(materialized='view') }}
+
+with
+
+statements as (
+
+    select
+        *,
+        {{ bare_statement('ddl') }} as bare_ddl
+    from {{ ref('schema_changes') }}
+    where kind = 'schema_change' and not ddl rlike r'(?is)^\s*+(?:create|drop)\s[\w\s]*?\bindex\b'
+
+),
+
+statements_of_databases as (
+
+    select
+        database_name,
+        format,
+        collect_list(
+            struct(sequence, committed_at, ddl, schema_name, table_name, bare_ddl, {{ renamed_columns('bare_ddl') }} as renames)
+        ) as statements
+    from statements
+    group by database_name, format
+
+),
+
+drifts as (
+
+    select
+        database_name,
+        schema_name,
+        table_name,
+        format,
+        column_name,
+        whole_image_sequences,
+        stack(
+            3,
+            'new', is_new, cast(null as string), column_type, first_seen,
+            'retyped', previous_type is not null, previous_type, column_type, first_seen,
+            'vanished', missing_since is not null, column_type, cast(null as string), missing_since
+        ) as (drift, is_drift, type_before, type_after, place)
+    from {{ ref('source_columns') }}
+
+),
+
+drifts_of_tables as (
+
+    select
+        drifts.*,
+        filter(
+            statements_of_databases.statements,
+            statement -> coalesce(statement.schema_name = drifts.schema_name, true)
+            and coalesce(statement.table_name = drifts.table_name, {{ mentions('statement.bare_ddl', 'drifts.table_name') }})
+        ) as statements,
+        collect_list(
+            if(drifts.drift in ('new', 'vanished'), struct(drifts.drift, drifts.column_name, drifts.type_before), null)
+        ) over (
+            partition by drifts.database_name, drifts.schema_name, drifts.table_name, drifts.format
+        ) as candidates
+    from drifts
+    left join statements_of_databases
+        on
+            drifts.database_name = statements_of_databases.database_name
+            and drifts.format = statements_of_databases.format
+    where drifts.is_drift
+
+),
+
+-- A column that vanished and one that is new are one column if a statement says so.
+renamed as (
+
+    select
+        *,
+        get(
+            filter(
+                candidates,
+                other -> exists(
+                    flatten(statements.renames),
+                    rename -> (drift, other.drift) in (('new', 'vanished'), ('vanished', 'new'))
+                    and lower(rename.previous_name) = lower(if(drift = 'new', other.column_name, column_name))
+                    and lower(rename.name) = lower(if(drift = 'new', column_name, other.column_name))
+                    and other.column_name <> column_name
+                )
+            ),
+            0
+        ) as counterpart,
+        array_max(
+            transform(
+                filter(statements, statement -> statement.sequence <= place.sequence),
+                statement -> struct(
+                    {{ mentions('statement.bare_ddl', 'column_name') }} as is_named,
+                    statement.sequence,
+                    statement.committed_at,
+                    statement.ddl
+                )
+            )
+        ) as cause,
+        array_max(filter(whole_image_sequences, sequence -> sequence < place.sequence)) as sequence_before
+    from drifts_of_tables
+
+),
+
+renamed_tables as (
+
+    select
+        *,
+        inline({{ renamed_tables('bare_ddl') }}) as (previous_name, new_name)
+    from statements
+
+)
+
+select
+    database_name,
+    schema_name,
+    table_name,
+    column_name,
+    if(counterpart is null, drift, 'renamed') as drift,
+    counterpart.column_name as previous_name,
+    coalesce(counterpart.type_before, type_before) as previous_type,
+    type_after as column_type,
+    format,
+    place.sequence,
+    place.committed_at,
+    place.topic,
+    place.partition,
+    place.offset,
+    if(cause.is_named or cause.sequence > coalesce(sequence_before, ''), cause.ddl, null) as ddl,
+    if(cause.is_named or cause.sequence > coalesce(sequence_before, ''), cause.committed_at, null) as ddl_committed_at
+from renamed
+where not (drift = 'vanished' and counterpart is not null)
+union all
+select
+    database_name,
+    schema_name,
+    new_name as table_name,
+    cast(null as string) as column_name,
+    'renamed_table' as drift,
+    previous_name,
+    cast(null as string) as previous_type,
+    cast(null as string) as column_type,
+    format,
+    sequence,
+    committed_at,
+    topic,
+    partition,
+    offset,
+    ddl,
+    committed_at as ddl_committed_at
+from renamed_tables
+qualify row_number() over (
+    partition by database_name, schema_name, format, previous_name, new_name
+    order by sequence, topic, partition, offset
+) = 1

@@ -1,0 +1,114 @@
+{{ config(materialized='view') }}
+
+with
+
+-- The few sets of columns of many rows. A new image that is whole proves which columns there are not; any other, and that
+-- of a deleted row, which may be its key alone, proves only which there are.
+shapes as (
+
+    select
+        database_name,
+        schema_name,
+        table_name,
+        format,
+        sort_array(array_union(coalesce(map_keys(after), array()), coalesce(map_keys(before), array()))) as names,
+        sort_array(map_entries(column_types)) as types,
+        after is not null and coalesce(after_is_complete, false) as is_whole,
+        min(struct(sequence, committed_at, topic, partition, offset)) as first_seen,
+        max(struct(sequence, committed_at, topic, partition, offset)) as last_seen
+    from {{ ref('events') }}
+    where kind = 'row_change'
+    group by 1, 2, 3, 4, 5, 6, 7
+
+),
+
+shapes_beside_whole as (
+
+    select
+        *,
+        collect_list(if(is_whole, struct(first_seen, last_seen), null)) over (
+            partition by database_name, schema_name, table_name, format
+        ) as whole_images
+    from shapes
+
+),
+
+sightings as (
+
+    select
+        *,
+        explode(names) as column_name
+    from shapes_beside_whole
+
+),
+
+typed as (
+
+    select
+        *,
+        get(filter(types, type -> type.key = column_name), 0).value as type_text
+    from sightings
+
+),
+
+columns_by_type as (
+
+    select
+        database_name,
+        schema_name,
+        table_name,
+        format,
+        column_name,
+        lower(replace(type_text, ' ', '')) as plain_type,
+        type_text rlike '^[0-9]+$' as is_number,
+        min_by(type_text, first_seen) as column_type,
+        min(first_seen) as first_seen,
+        max(last_seen) as last_seen,
+        any_value(whole_images) as whole_images
+    from typed
+    group by 1, 2, 3, 4, 5, 6, 7
+
+),
+
+compared as (
+
+    select
+        *,
+        min(first_seen) over (
+            partition by database_name, schema_name, table_name, format, column_name
+        ) as column_first_seen,
+        max(last_seen) over (
+            partition by database_name, schema_name, table_name, format, column_name
+        ) as column_last_seen,
+        -- Some formats give the number of a type where there is no value to tell its name: numbers compare with numbers.
+        lag(column_type) over (
+            partition by database_name, schema_name, table_name, format, column_name, is_number
+            order by first_seen
+        ) as previous_type
+    from columns_by_type
+
+)
+
+select
+    database_name,
+    schema_name,
+    table_name,
+    format,
+    column_name,
+    column_type,
+    previous_type,
+    first_seen,
+    last_seen,
+    first_seen = column_first_seen and array_min(whole_images.first_seen).sequence < first_seen.sequence as is_new,
+    if(
+        last_seen = column_last_seen,
+        array_min(
+            transform(
+                filter(whole_images, images -> images.last_seen.sequence > last_seen.sequence),
+                images -> if(images.first_seen.sequence > last_seen.sequence, images.first_seen, images.last_seen)
+            )
+        ),
+        null
+    ) as missing_since,
+    array_sort(array_union(whole_images.first_seen.sequence, whole_images.last_seen.sequence)) as whole_image_sequences
+from compared

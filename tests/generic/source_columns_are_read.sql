@@ -1,0 +1,39 @@
+{#-
+    Columns of the model's source tables that the model does not read, and columns that it reads though the source has them no
+    longer. `except` names those that are meant to be so.
+-#}
+{% test source_columns_are_read(model, except=[]) %}
+    {{ config(severity='warn') }}
+
+    with
+
+    source_tables as (
+
+        select distinct _source_table
+        from {{ model.incorporate(path={'schema': model.schema ~ '_storage', 'identifier': model.identifier}) }}
+
+    ),
+
+    source_columns as (
+
+        select
+            concat_ws('.', database_name, schema_name, table_name) as source_table,
+            column_name,
+            max_by(column_type, first_seen) as column_type,
+            min(first_seen) as first_seen,
+            max(missing_since) as missing_since
+        from {{ ref('source_columns') }}
+        where concat_ws('.', database_name, schema_name, table_name) in (select _source_table from source_tables)
+        group by 1, 2
+
+    )
+
+    select *
+    from source_columns
+    where
+        (missing_since is not null) = array_contains({{ names_of_source_columns(model) }}, column_name)
+        {%- for name in except %}
+        and column_name <> {{ source_name({'name': name}) }}
+        {%- endfor %}
+
+{% endtest %}
