@@ -71,6 +71,29 @@ def query(options: argparse.Namespace) -> int:
     return 0
 
 
+def add_table(options: argparse.Namespace) -> int:
+    """Write the gold model of a source table, or of all that have none."""
+    from cdc_lakehouse.add_table import Gold, find_table, seen_tables, split_names
+    from cdc_lakehouse.show import tables_session
+
+    if options.all is bool(options.table):
+        raise LakehouseError("Name one table, `lakehouse add-table DB.TABLE`, or give --all.")
+    if options.all and (options.key or options.name):
+        raise LakehouseError("--key and --as are of one table: name it instead of --all.")
+    project_dir = enter_project(options.project_dir)
+    with tables_session() as spark:
+        tables = seen_tables(spark)
+    gold = Gold(project_dir)
+    if options.all:
+        lines, failures = gold.add_all(tables, options.history)
+        print("\n".join(lines))
+        return 1 if failures else 0
+    key = split_names(options.key, ",") if options.key else None
+    print(gold.add(find_table(tables, options.table), key, options.name, options.history))
+    print("Fill in what the descriptions do not say, then run `dbt build`.")
+    return 0
+
+
 def enter_project(given: str | None) -> Path:
     """Make the project's folder the working directory, for LAKEHOUSE_DIR defaults to one in it.
 
@@ -127,6 +150,21 @@ def _parser() -> argparse.ArgumentParser:
         "--csv", action="store_true", help='CSV with a header; NULL is empty, an empty text is ""'
     )
     command.set_defaults(run=query)
+    _add_project(command)
+
+    command = commands.add_parser(
+        "add-table", help="write the gold model of a table from what silver has seen"
+    )
+    command.add_argument(
+        "table", metavar="DB.TABLE", nargs="?", help="names with dots in backticks; DB.SCHEMA.TABLE"
+    )
+    command.add_argument("--all", action="store_true", help="every table that no model reads yet")
+    command.add_argument("--key", metavar="A,B", help="columns; default: as the messages name them")
+    command.add_argument("--as", dest="name", metavar="NAME", help="of the model")
+    command.add_argument(
+        "--history", action="store_true", help="also write <name>_history, all versions of a row"
+    )
+    command.set_defaults(run=add_table)
     _add_project(command)
     return parser
 

@@ -31,7 +31,7 @@ def show_lakehouse(rows: int = 5) -> None:
     Raises:
         LakehouseError: there are no tables yet, or Spark cannot read one.
     """
-    with _session() as spark:
+    with tables_session() as spark:
         layers = filter(spark.catalog.databaseExists, ("bronze", "silver", "gold"))
         names = [name for layer in layers for name in _tables(spark, layer)]
         if "silver.events" not in names:
@@ -57,7 +57,7 @@ def run_query(sql: str, rows: int, csv: bool = False) -> None:
     Raises:
         LakehouseError: there are no tables yet, or Spark refuses the statement.
     """
-    with _session() as spark:
+    with tables_session() as spark:
         header, cells = _fetch(spark, sql, rows + 1)
     if csv:
         print("\n".join(",".join(map(_csv_field, line)) for line in [header, *cells[:rows]]))
@@ -100,7 +100,12 @@ def _print(spark: SparkSession, title: str, sql: str, rows: int, limit: int = 26
 
 
 @contextmanager
-def _session() -> Iterator[SparkSession]:
+def tables_session() -> Iterator[SparkSession]:
+    """Open Spark on the tables of the lakehouse, which no other process may use meanwhile.
+
+    Raises:
+        LakehouseError: there are no tables yet, they are in use, or Spark fails in the block.
+    """
     if not warehouse_path("bronze", bronze.MESSAGES).exists():
         raise LakehouseError(
             f"{lakehouse_dir()} has no tables yet. "

@@ -14,11 +14,11 @@ def add_routes(project, prefix, formats):
         if schema:
             (project / schema).write_text(encoder.schema_text())
     topics.write_text("".join(lines))
-    for path in (project / "models" / "gold").glob("*/*"):
+    remove_gold(project)
+
+
+def remove_gold(project):
+    """Leave gold empty."""
+    gold = project / "models" / "gold"
+    for path in [*gold.glob("*/*"), gold / "gold_problems.sql", gold / "_gold.yml"]:
         path.unlink()
-
-
-def announce(config, text):
-    """Print to the terminal whatever pytest captures: a seed is needed most when a test fails."""
-    with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-        print(f"\n{text}")

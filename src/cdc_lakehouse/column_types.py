@@ -1,0 +1,302 @@
+"""Which type of Spark holds every value of a source column, by the type that messages name.
+
+The rule is that nothing is lost. Where a type leaves open what a value may be, the column becomes
+wider than it may have to be, and text where no type is wide enough; who knows better narrows it in
+the model. So it is with
+
+- integers whose sign is not told: an `int` is a bigint, for it may be unsigned, a `bigint` a
+  decimal(20, 0). It is told by a length, as in `int(11)`, and always by OceanBase Canal;
+- decimals whose digits are not told, and those of more than 38 digits: text;
+- DOUBLE of DataWorks, which stands for decimals too: text;
+- bits whose number is not told: decimal(20, 0), for 64 of them are an unsigned bigint;
+- MySQL's numbers of DTS Avro that stand for bytes and for characters (252: blob and text): text,
+  bytes in hex;
+- times with a zone of their own, times of day, intervals: text.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+UNSIGNED_BIGINT = "decimal(20, 0)"
+WHOLE_DIGITS = {"int": 10, "bigint": 19}
+
+# The words of MySQL, Oracle and PostgreSQL, as Canal's mysqlType, DRS's columnType and OMS's
+# schemaType give them; a word that is not here is text. The texts in silver are those of its
+# format pages: `timestamp` is in UTC, bytes are hex.
+WORDS = {
+    **dict.fromkeys(("tinyint", "smallint", "mediumint", "year", "int2"), "int"),
+    "int4": "int",
+    **dict.fromkeys(("int64", "int8", "oid"), "bigint"),
+    **dict.fromkeys(("boolean", "bool"), "boolean"),
+    **dict.fromkeys(("float4", "binary_float"), "float"),
+    **dict.fromkeys(("double", "double precision", "real", "float8", "binary_double"), "double"),
+    "date": "date",
+    **dict.fromkeys(("datetime", "oracle date", "oracle timestamp"), "timestamp_ntz"),
+    "timestamp without time zone": "timestamp_ntz",
+    "timestamp": "timestamp",
+    **dict.fromkeys(("tinyblob", "blob", "mediumblob", "longblob"), "binary"),
+    **dict.fromkeys(("binary", "varbinary", "long binary", "long varbinary"), "binary"),
+    **dict.fromkeys(("bytes", "bytea", "raw", "long raw"), "binary"),
+    **dict.fromkeys(("geometry", "geomcollection", "geometrycollection"), "binary"),
+    **dict.fromkeys(("point", "linestring", "polygon"), "binary"),
+    **dict.fromkeys(("multipoint", "multilinestring", "multipolygon"), "binary"),
+}
+# Of integers with a sign and, second, without it.
+INTEGERS = {
+    **dict.fromkeys(("int", "integer"), ("int", "bigint")),
+    "bigint": ("bigint", UNSIGNED_BIGINT),
+}
+DECIMALS = frozenset(("decimal", "dec", "numeric", "fixed", "number"))
+
+# OceanBase Avro: the kind of the value. LONG goes on in DECIMAL where a bigint is unsigned, FLOAT
+# of Oracle mode has more digits than a float, TIMESTAMP is a moment in UTC or with its zone.
+OCEANBASE = {
+    "integer": "bigint",
+    "long": UNSIGNED_BIGINT,
+    **dict.fromkeys(("float", "double"), "double"),
+    "boolean": "boolean",
+    "bit": UNSIGNED_BIGINT,
+    "date": "date",
+    "datetime": "timestamp_ntz",
+    "timestamp": "timestamp",
+    **dict.fromkeys(("binary", "raw", "geometry"), "binary"),
+}
+
+# DataWorks: six words for all types. DATE is a date, a datetime or a timestamp, with a clock.
+DATAWORKS = {
+    "long": UNSIGNED_BIGINT,
+    "boolean": "boolean",
+    "date": "timestamp_ntz",
+    "bytes": "binary",
+}
+
+# DTS Avro: `dataTypeNumber`, here as words. MySQL's are the types of its binlog.
+MYSQL = {
+    0: "decimal",
+    1: "tinyint",
+    2: "smallint",
+    3: "int",
+    4: "float",
+    5: "double",
+    6: "null",
+    7: "timestamp",
+    8: "bigint",
+    9: "mediumint",
+    10: "date",
+    11: "time",
+    12: "datetime",
+    13: "year",
+    14: "date",
+    15: "varchar or varbinary",
+    16: "bit",
+    17: "timestamp",
+    18: "datetime",
+    19: "time",
+    245: "json",
+    246: "decimal",
+    247: "enum",
+    248: "set",
+    249: "tinyblob or tinytext",
+    250: "mediumblob or mediumtext",
+    251: "longblob or longtext",
+    252: "blob or text",
+    253: "varchar or varbinary",
+    254: "char or binary",
+    255: "geometry",
+}
+ORACLE = {
+    1: "varchar2",
+    2: "number",
+    8: "long",
+    12: "oracle date",
+    23: "raw",
+    24: "long raw",
+    58: "xmltype",
+    69: "rowid",
+    96: "char",
+    100: "binary_float",
+    101: "binary_double",
+    112: "clob",
+    113: "blob",
+    114: "bfile",
+    180: "oracle timestamp",
+    181: "timestamp with time zone",
+    182: "interval year to month",
+    183: "interval day to second",
+    208: "urowid",
+    231: "timestamp with local time zone",
+}
+# PostgreSQL's are the OIDs of its types; those from 1000 on that are not here are text.
+POSTGRESQL = {
+    16: "boolean",
+    17: "bytea",
+    18: "char",
+    19: "name",
+    20: "int8",
+    21: "int2",
+    23: "int4",
+    25: "text",
+    26: "oid",
+    114: "json",
+    142: "xml",
+    600: "geometric text",
+    601: "geometric text",
+    602: "geometric text",
+    603: "geometric text",
+    604: "geometric text",
+    628: "geometric text",
+    650: "cidr",
+    700: "float4",
+    701: "float8",
+    718: "geometric text",
+    774: "macaddr8",
+    790: "money",
+    829: "macaddr",
+    869: "inet",
+    1042: "char",
+    1043: "varchar",
+    1082: "date",
+    1083: "time",
+    1114: "timestamp without time zone",
+    1184: "timestamp with time zone",
+    1186: "interval",
+    1266: "time with time zone",
+    1560: "text of bits",
+    1562: "text of bits",
+    1700: "numeric",
+    2950: "uuid",
+    3802: "jsonb",
+}
+AVRO_FORMATS = frozenset(("dts_avro", "oceanbase_avro", "drs_avro"))
+
+
+@dataclass(frozen=True)
+class SeenType:
+    """A type that messages of a format give a column, as they word it.
+
+    `has_clock` tells whether a value of the column is a date with a time that is not midnight.
+    """
+
+    format: str
+    column: str
+    type: str
+    has_clock: bool = False
+
+
+def column_types(seen: Iterable[SeenType], has_schema: bool) -> dict[str, tuple[str, str]]:
+    """Return of each column of a table its types in words, and the Spark type that holds all.
+
+    Args:
+        seen: the types of the table's columns, in all formats that bring its rows.
+        has_schema: whether the table lies in a schema, which tells the numbers of Oracle and
+            PostgreSQL from those of MySQL.
+    """
+    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    by_format = defaultdict(list)
+    for each in seen:
+        by_format[each.format].append(each)
+    for format, types in by_format.items():
+        numbers = {int(each.type) for each in types if each.type.isdecimal()}
+        # The number that an OceanBase record has beside a NULL means nothing that is documented.
+        has_words = format == "oceanbase_avro" or any(not e.type.isdecimal() for e in types)
+        for each in types:
+            if not (format in AVRO_FORMATS and each.type.isdecimal()):
+                data_type = spark_type(format, each.type)
+                if data_type == "date" and each.has_clock:
+                    data_type = "timestamp_ntz"  # Oracle's DATE is one
+                found[each.column].add((each.type.lower(), data_type))
+            elif not has_words:
+                found[each.column].add(_numbered(int(each.type), numbers, has_schema))
+    return {
+        column: (" or ".join(sorted({word for word, _ in types})), holding_all(t for _, t in types))
+        for column, types in found.items()
+    }
+
+
+def spark_type(format: str, worded: str) -> str:
+    """Return the Spark type that holds every value of a type that a format's messages word so."""
+    match = re.match(r"\s*([a-z_0-9 ]+)(?:\(\s*([^)]*)\))?(.*)", worded.lower(), re.DOTALL)
+    if not match:
+        return "string"
+    sizes = [part.strip() for part in (match[2] or "").split(",")] if match[2] else []
+    words = f"{match[1]} {match[3]}".split()
+    word = " ".join(w for w in words if w not in ("unsigned", "signed", "zerofill"))
+    if format == "dataworks_kafka":
+        return DATAWORKS.get(word, "string")
+    if format in AVRO_FORMATS:
+        return OCEANBASE.get(word, "string")
+    if word in INTEGERS:
+        # A type with its length is MySQL's in full, which says if there is no sign.
+        is_signed = "unsigned" not in words and bool(sizes or format == "oceanbase_canal")
+        return INTEGERS[word][0 if is_signed else 1]
+    return _sized(word, sizes) or WORDS.get(word, "string")
+
+
+def holding_all(types: Iterable[str]) -> str:
+    """Return the narrowest type that holds the values of all `types`, text if there is none."""
+    held = set(types)
+    if len(held) == 1:
+        return held.pop()
+    if held == {"float", "double"}:
+        return "double"
+    if held == {"date", "timestamp_ntz"}:
+        return "timestamp_ntz"
+    numbers = [_digits(data_type) for data_type in held]
+    if not numbers or None in numbers:
+        return "string"
+    whole, fraction = (max(part) for part in zip(*numbers, strict=True))
+    if held <= WHOLE_DIGITS.keys():
+        return "bigint"
+    return _decimal(whole + fraction, fraction)
+
+
+def _sized(word: str, sizes: list[str]) -> str | None:
+    """Return the type of what is as wide as it says, None of all else."""
+    numbers = [int(size) for size in sizes if re.fullmatch("-?[0-9]+", size)]
+    if word in DECIMALS:
+        if sizes[:1] == ["*"]:  # NUMBER(*, 2), all the digits that Oracle has
+            numbers = [38, *numbers]
+        return _decimal(*numbers[:2]) if numbers else "string"
+    if word == "bit":
+        return "bigint" if numbers and numbers[0] < 64 else UNSIGNED_BIGINT
+    if word == "float":
+        # FLOAT(24) and FLOAT(7, 4) of MySQL are four bytes, FLOAT(25) eight, Oracle's may be more.
+        bits = numbers[0] if len(numbers) == 1 else 0
+        return "float" if bits <= 24 else "double" if bits <= 53 else "string"
+    if word in ("datetime", "timestamp", "timestamp without time zone") and numbers:
+        return "string" if numbers[0] > 6 else None
+    return None
+
+
+def _decimal(precision: int, scale: int = 0) -> str:
+    # Of Oracle: NUMBER(5, -2) counts hundreds, NUMBER(3, 5) begins after two zeros.
+    precision, scale = max(precision, scale, precision - scale), max(scale, 0)
+    return f"decimal({precision}, {scale})" if 1 <= precision <= 38 else "string"
+
+
+def _digits(data_type: str) -> tuple[int, int] | None:
+    """Return the digits before and after the point of an exact number, None of any other type."""
+    if data_type in WHOLE_DIGITS:
+        return WHOLE_DIGITS[data_type], 0
+    match = re.fullmatch(r"decimal\((\d+), (\d+)\)", data_type)
+    return match and (int(match[1]) - int(match[2]), int(match[2]))
+
+
+def _numbered(number: int, numbers: set[int], has_schema: bool) -> tuple[str, str]:
+    """Return the word and the Spark type of a `dataTypeNumber`.
+
+    The messages' source is not in silver, so the table tells: only Oracle's and PostgreSQL's have
+    schemas, and all `numbers` of a table are of one of the two. Where it may be either, what they
+    do not agree on is text.
+    """
+    families = (ORACLE, POSTGRESQL) if has_schema else (MYSQL,)
+    possible = [f for f in families if f is MYSQL or all(_is_of(n, f) for n in numbers)]
+    words = sorted({family.get(number, f"type {number}") for family in possible})
+    data_type = holding_all(spark_type("dts_canal", word) for word in words)
+    return " or ".join(words) or f"type {number}", data_type
+
+
+def _is_of(number: int, family: dict[int, str]) -> bool:
+    return number in family or (family is POSTGRESQL and number >= 1000)

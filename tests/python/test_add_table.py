@@ -1,0 +1,535 @@
+"""What `lakehouse add-table` writes: models that build as they are, for tables of every format."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+import yaml
+from conftest import PROJECT
+from encoders import ENCODERS
+from encoders.base import as_single
+from encoders.project import add_routes
+from history import EVERYTHING, TWO_KEYS, History
+from shop import as_text, write_messages
+
+from cdc_lakehouse.add_table import Gold, SourceTable, find_table, gold_names, split_names
+from cdc_lakehouse.errors import LakehouseError
+
+WITH_TWO_KEYS = ("dts_avro", "oms_shareplex")
+WITHOUT_KEY = ("oms_shareplex", "dts_shareplex")
+HOSTILE = [
+    "ID",
+    "id",
+    "_id",
+    "Order Date",
+    "o'clock",
+    'a "quote"',
+    "back\\slash",
+    "tick`",
+    "new\nline",
+    "nul\x00",
+    "{{ 1 / 0 }}",
+    "{% raw %}",
+    "{# gone #}",
+    "{{{",
+    "${env:HOME}",
+    "größe",
+    "订单",
+    "\u2028",
+    "1st",
+    "#",
+    "null",
+    *("row", "changed", "latest", "stored", "value", "problem", "name", "image", "sequence"),
+    *("order", "topic", "table_name", "database_name", "_sequence", "select", "valid_from"),
+]
+HOSTILE_DATABASE, HOSTILE_TABLE = "o'db.{% x %}", "odd `na\\me' {{ 1 / 0 }} ${env:HOME}"
+
+
+def canal(database, table, types, row, number, **parts):
+    message = {"data": [row], "database": database, "es": 1_700_000_000_000, "id": number}
+    message |= {"isDdl": False, "mysqlType": types, "old": None, "pkNames": list(row)[:1]}
+    message |= {"sql": "", "table": table, "ts": 1_700_000_000_001, "type": "INSERT", **parts}
+    return json.dumps(message).encode()
+
+
+def shareplex(op, number, data, key=None):
+    meta = {"op": op, "table": "APP.KEYWORDS", "scn": str(number), "seq": 1}
+    meta["time"] = "2024-01-01T00:00:00"
+    return json.dumps({"meta": meta, "data": data, **({"key": key} if key else {})}).encode()
+
+
+def dataworks(schema, number, table="t", name="id", key=("id",)):
+    source = {"dbType": "PostgreSQL", "dbName": "pg", "schemaName": schema, "tableName": table}
+    columns = [{"name": name, "type": "LONG"}, {"name": "n", "type": "DOUBLE"}]
+    payload = {"before": None, "after": {"dataColumn": {name: number, "n": "1.50"}}, "op": "INSERT"}
+    payload |= {"sequenceId": str(number), "timestamp": {"eventTime": 1_700_000_000_000}}
+    head = {"dataColumn": columns, "primaryKey": key, "source": source}
+    return json.dumps({"schema": head, "payload": payload, "version": "0.0.1"}).encode()
+
+
+def messages_of(encoder, history):
+    """The history's messages in a format, its tables named for the format."""
+    for event in history.events:
+        if event.table is TWO_KEYS and encoder.format not in WITH_TWO_KEYS:
+            continue
+        if event.table is not None:
+            name = f"{event.table.name}_{encoder.format}"
+            sql = event.sql and event.sql.replace(event.table.name, name)
+            event = replace(event, table=replace(event.table, name=name), sql=sql)
+        for value, _ in encoder.encode(event):
+            yield value
+
+
+def laboratory(project):
+    add_routes(project, "lab", list(ENCODERS))
+    with open(project / "seeds" / "topics.csv", "a") as topics:
+        topics.write("odd,dts_canal,,,,\nplex,dts_shareplex,,,,\npg,dataworks_kafka,,,,\n")
+
+
+class World:
+    def __init__(self, lakehouse, landing):
+        self.lakehouse, self.project = lakehouse, lakehouse.project
+        self.history = History(7, 70)
+        rows = [
+            (f"lab.{name}", 0, offset, value)
+            for name, encoder in ENCODERS.items()
+            for offset, value in enumerate(messages_of(encoder, self.history))
+        ]
+        types = {**dict.fromkeys(HOSTILE, "varchar(20)"), "{% raw %}": "int"}
+        hostile = {**{name: f"v{n}" for n, name in enumerate(HOSTILE)}, "{% raw %}": "12x"}
+        shop = {"id": "1", "total": "1.50"}, {"id": "bigint", "total": "decimal(10,2)"}
+        odd = [
+            canal(HOSTILE_DATABASE, HOSTILE_TABLE, types, hostile, 1),
+            canal("shop", "events", shop[1], shop[0], 2),
+            canal("shop", "orders", shop[1], shop[0], 3),
+            canal("crm", "orders", {**shop[1], "id": "int"}, {**shop[0], "note": "x"}, 4),
+        ]
+        rows += [("odd", 0, offset, value) for offset, value in enumerate(odd)]
+        words = dict.fromkeys(HOSTILE, "a")
+        plex = [
+            shareplex("ins", 1, {**words, "ID": "1"}),
+            shareplex("upd", 2, {"row": "b", "{{{": "b"}, {"ID": "1"}),
+        ]
+        rows += [("plex", 0, offset, value) for offset, value in enumerate(plex)]
+        pg = [dataworks("public", 1), dataworks("audit", 2)]
+        pg.append(dataworks(None, 3, "keyless", "#alibaba_rds_row_id#", None))
+        rows += [("pg", 0, offset, value) for offset, value in enumerate(pg)]
+        write_messages(landing / "0.parquet", rows)
+        lakehouse.ingest(landing)
+        lakehouse.dbt("seed")
+        lakehouse.dbt("run")
+        self.tables = lakehouse.process.submit(_seen).result()
+        self.lines, self.failures = Gold(self.project).add_all(self.tables)
+        gold = Gold(self.project)
+        self.keyed = [
+            gold.add(self.table(f"lab.everything_{name}"), key=["id"]) for name in WITHOUT_KEY
+        ]
+        gold.add(self.table("lab.two_keys_oms_shareplex"), key=["region", "number"], name="places")
+        gold.add(self.table("APP.APP.KEYWORDS"), key=["ID"])
+        self.said = lakehouse.dbt("build", "--select", "path:models/gold")
+
+    def table(self, named):
+        return find_table(self.tables, named)
+
+    def text(self, name):
+        return (self.project / "models" / "gold" / name).read_text()
+
+
+def _seen():
+    from cdc_lakehouse.add_table import seen_tables
+    from dbt.adapters.lakehouse.connections import root_session
+
+    return seen_tables(root_session({}).newSession())
+
+
+@pytest.fixture(scope="module")
+def world(open_lakehouse, tmp_path_factory):
+    lakehouse = open_lakehouse("add-table", change=laboratory)
+    return World(lakehouse, tmp_path_factory.mktemp("add-table-landing"))
+
+
+FLOATS = ("float", "double")
+
+
+def same(column, value, text):
+    """Tell whether a cell of gold says what the source has, in the canonical text of silver."""
+    if value is None:
+        return text is None or (column.kind in ("date", "datetime") and "-00" in text)
+    if column.kind in FLOATS and not isinstance(value, str):
+        return value == float(text) or as_single(value) == as_single(float(text))
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
+        return Decimal(value) == Decimal(text)
+    if isinstance(value, str) and column.kind in FLOATS:
+        return float(value) == float(text)
+    found = as_text(value)
+    return found == text or f"{found} 00:00:00" == text
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_a_table_of_each_format_builds_unedited_and_holds_the_source_s_rows(world, name):
+    encoder, table = ENCODERS[name], EVERYTHING
+    found = {
+        row["id"]: row for row in world.lakehouse.query(f"select * from gold.everything_{name}")
+    }
+    living = world.history.rows[table.name]
+    assert {int(key) for key in found} == {key for (key,) in living}
+    by_key = {int(key): row for key, row in found.items()}
+    for (key,), row in living.items():
+        for column in table.columns:
+            value = by_key[key][column.name]
+            text = encoder.text_or_null(column, row[column.name])
+            assert same(column, value, text), (column, value, text)
+        codes = {problem["code"] for problem in by_key[key]["_problems"]}
+        assert codes <= {"zero_date"}
+    assert world.said[f"values_fit_their_types_everything_{name}_"] is not None
+
+
+def test_a_key_of_two_columns(world):
+    for model in ("two_keys_dts_avro", "places"):
+        rows = world.lakehouse.query(f"select region, number, name from gold.{model}")
+        assert {(row["region"], int(row["number"]), row["name"]) for row in rows} == {
+            (*key, row["name"]) for key, row in world.history.rows[TWO_KEYS.name].items()
+        }
+
+
+def test_the_files_read_as_if_written_by_hand(world):
+    sql = world.text("lab/everything_oceanbase_canal.sql")
+    assert (
+        sql
+        == """select
+    {{ change_columns() }},
+    try_cast(image['id'] as bigint) as id,
+    try_cast(image['a_tinyint'] as int) as a_tinyint,
+    try_cast(image['a_smallint'] as int) as a_smallint,
+    try_cast(image['a_mediumint'] as int) as a_mediumint,
+    try_cast(image['an_int'] as int) as an_int,
+    try_cast(image['a_bigint'] as bigint) as a_bigint,
+    try_cast(image['an_unsigned'] as decimal(20, 0)) as an_unsigned,
+    image['a_decimal'] as a_decimal,
+    try_cast(image['a_price'] as decimal(12, 2)) as a_price,
+    try_cast(image['a_float'] as float) as a_float,
+    try_cast(image['a_double'] as double) as a_double,
+    try_cast(image['a_bit'] as bigint) as a_bit,
+    image['a_char'] as a_char,
+    image['a_varchar'] as a_varchar,
+    image['a_text'] as a_text,
+    image['an_enum'] as an_enum,
+    image['a_set'] as a_set,
+    image['a_json'] as a_json,
+    try_cast(image['a_date'] as date) as a_date,
+    image['a_time'] as a_time,
+    try_cast(image['a_datetime'] as timestamp_ntz) as a_datetime,
+    try_cast(image['a_timestamp'] as timestamp) as a_timestamp,
+    try_cast(image['a_year'] as int) as a_year,
+    unhex(image['a_varbinary']) as a_varbinary,
+    unhex(image['a_blob']) as a_blob
+from {{ ref('row_images') }}
+where database_name = 'lab' and table_name = 'everything_oceanbase_canal'
+"""
+    )
+    heading, models = world.text("crm/_crm.yml").split("models:\n")
+    # The same block as at the top of the files that were written by hand.
+    assert (PROJECT / "models/gold/crm/_crm.yml").read_text().startswith(heading)
+    assert models.startswith("""  - name: orders
+    description: Rows of crm.orders as they are now. One row per id.
+    constraints: [{type: primary_key, columns: [id]}]
+    data_tests: [changes_have_a_key, source_columns_are_read, values_fit_their_types]
+    columns:
+      - {name: id, data_type: bigint, description: "Column `id`, int in the source."}
+      - {name: total, data_type: "decimal(10, 2)", description: "Column `total`, decimal(10,2) in \
+the source."}
+      - {name: note, data_type: string, description: "Column `note`, of no type in the messages."}
+      - *sequence
+""")
+
+
+def test_names_that_are_taken_get_the_database(world):
+    gold = Gold(world.project)
+    found = {
+        named: gold.reader_of(world.table(named)).relative_to(gold.folder).as_posix()
+        for named in ("crm.orders", "shop.orders", "shop.events", "pg.audit.t", "pg.public.t")
+    }
+    assert found == {
+        "crm.orders": "crm/orders.sql",
+        "shop.orders": "shop/shop__orders.sql",
+        "shop.events": "shop/shop__events.sql",
+        "pg.audit.t": "pg/t.sql",
+        "pg.public.t": "pg/pg__public__t.sql",
+    }
+    assert "where database_name = 'pg' and schema_name = 'audit' and" in world.text("pg/t.sql")
+    assert [row["id"] for row in world.lakehouse.query("select id from gold.t")] == [2]
+    assert [row["id"] for row in world.lakehouse.query("select id from gold.pg__public__t")] == [1]
+
+
+def test_a_table_without_a_key_has_the_row_id_that_its_format_sends(world):
+    [row] = world.lakehouse.query("select alibaba_rds_row_id_, n from gold.keyless")
+    assert row == {"alibaba_rds_row_id_": 3, "n": "1.50"}
+
+
+def test_all_goes_on_where_a_table_cannot_be_added(world):
+    assert world.failures == 4
+    refused = [line for line in world.lines if ": not added." in line]
+    assert len(refused) == 4
+    assert refused[0].startswith(
+        "APP.APP.KEYWORDS: not added. No message of APP.APP.KEYWORDS names its key. Name it, "
+        "--key A,B, out of the columns ID, id, _id, Order Date,"
+    )
+    assert "crm.orders: models/gold/crm/orders.sql and _crm.yml, 3 columns, key id" in world.lines
+    lines, failures = Gold(world.project).add_all(world.tables)
+    assert failures == 0
+    assert "shop.orders: models/gold/shop/shop__orders.sql is there already" in lines
+
+
+def test_hostile_names_neither_break_nor_inject(world):
+    table = next(t for t in world.tables if t.name == HOSTILE_TABLE)
+    assert world.table(str(table)) is table
+    names = gold_names(table.columns)
+    [row] = world.lakehouse.query("select * from gold.odd_na_me_1_0_env_home")
+    assert {source: row[name] for source, name in names.items()} == {
+        name: None if name == "{% raw %}" else f"v{n}" for n, name in enumerate(HOSTILE)
+    }
+    assert [tuple(p.asDict().values()) for p in row["_problems"]] == [("raw___", "invalid", "12x")]
+    assert row["_source_table"] == f"{HOSTILE_DATABASE}.{HOSTILE_TABLE}"
+    [row] = world.lakehouse.query("select * from gold.keywords")
+    assert {source: row[name] for source, name in names.items()} == {
+        **dict.fromkeys(HOSTILE, "a"),
+        **{"ID": "1", "row": "b", "{{{": "b"},
+    }
+
+
+REFUNDS = SourceTable(
+    "shop",
+    None,
+    "refunds",
+    ("id", "Valid_From"),
+    {"id": ("bigint", "bigint"), "Valid_From": ("date", "date")},
+    ("id",),
+)
+PROBLEMS = """{{ problems_of([
+    ref('customers'),
+    ref('orders'),
+]) }}
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "models" / "gold" / "shop").mkdir(parents=True)
+    (tmp_path / "models" / "gold" / "gold_problems.sql").write_text(PROBLEMS)
+    return tmp_path
+
+
+def files(project):
+    found = sorted((project / "models" / "gold").rglob("*.*"))
+    return {str(path.relative_to(project / "models" / "gold")): path.read_text() for path in found}
+
+
+def test_the_history_is_a_second_model(project):
+    said = Gold(project).add(REFUNDS, history=True)
+    assert said == (
+        "shop.refunds: models/gold/shop/refunds.sql and _shop.yml, 2 columns, key id\n"
+        "shop.refunds: models/gold/shop/refunds_history.sql and _shop.yml, 2 columns, key id"
+    )
+    found = files(project)
+    assert (
+        found["shop/refunds.sql"]
+        == """select
+    {{ change_columns() }},
+    try_cast(image['id'] as bigint) as id,
+    try_cast(image['Valid_From'] as date) as valid_from
+from {{ ref('row_images') }}
+where database_name = 'shop' and table_name = 'refunds'
+"""
+    )
+    # A history has a valid_from of its own.
+    assert (
+        found["shop/refunds_history.sql"]
+        == """{{ config(materialized='history') }}
+
+select
+    {{ change_columns() }},
+    try_cast(image['id'] as bigint) as id,
+    try_cast(image['Valid_From'] as date) as valid_from_2
+from {{ ref('row_images') }}
+where database_name = 'shop' and table_name = 'refunds'
+"""
+    )
+    current, history = yaml.safe_load(found["shop/_shop.yml"])["models"]
+    assert [column["name"] for column in current["columns"][:3]] == [
+        "id",
+        "valid_from",
+        "_sequence",
+    ]
+    assert current["columns"][1]["meta"] == {"source": "Valid_From"}
+    assert history["name"] == "refunds_history"
+    assert history["description"] == (
+        "Versions of the rows of shop.refunds. One row per id and version."
+    )
+    assert history["constraints"] == [{"type": "primary_key", "columns": ["id"]}]
+    assert found["gold_problems.sql"] == PROBLEMS.replace("]) }}", "    ref('refunds'),\n]) }}")
+
+
+def test_the_history_can_be_added_later(project):
+    Gold(project).add(REFUNDS, name="returns")
+    assert Gold(project).add(REFUNDS, history=True) == (
+        "shop.refunds: models/gold/shop/returns_history.sql and _shop.yml, 2 columns, key id"
+    )
+    with pytest.raises(
+        LakehouseError, match=r"returns\.sql and models/gold/shop/returns_history\."
+    ):
+        Gold(project).add(REFUNDS, history=True)
+
+
+@pytest.mark.parametrize("name, place", [("a", 1), ("d", 2), ("p", 3)])
+def test_its_problems_are_listed_in_order(project, name, place):
+    Gold(project).add(REFUNDS, name=name)
+    lines = PROBLEMS.splitlines(keepends=True)
+    lines.insert(place, f"    ref('{name}'),\n")
+    assert files(project)["gold_problems.sql"] == "".join(lines)
+
+
+def test_the_yaml_that_is_there_stays_as_it_is(project):
+    written = (PROJECT / "models/gold/crm/_crm.yml").read_text().rstrip()
+    (project / "models/gold/shop/_shop.yml").write_text(written)
+    Gold(project).add(REFUNDS)
+    text = files(project)["shop/_shop.yml"]
+    assert text.startswith(f"{written}\n  - name: refunds\n")
+    assert [m["name"] for m in yaml.safe_load(text)["models"]] == ["customers", "refunds"]
+
+
+@pytest.mark.parametrize(
+    "written", ["models:\n  - name: a\n", "models: []\n", "models:\n- {name: a}\nunit_tests: []\n"]
+)
+def test_yaml_that_nothing_can_be_appended_to_gets_a_file_beside_it(project, written):
+    (project / "models/gold/shop/_shop.yml").write_text(written)
+    said = Gold(project).add(REFUNDS)
+    assert said.startswith("shop.refunds: models/gold/shop/refunds.sql and _refunds.yml,")
+    found = files(project)
+    assert found["shop/_shop.yml"] == written
+    assert yaml.safe_load(found["shop/_refunds.yml"])["models"][0]["name"] == "refunds"
+
+
+def test_a_model_that_lists_several_tables_reads_each(project):
+    (project / "models/gold/shop/all_refunds.sql").write_text(
+        "from {{ ref('row_images') }}\n"
+        "where database_name = 'shop' and table_name in ('returns', 'refunds')\n"
+    )
+    with pytest.raises(LakehouseError) as refused:
+        Gold(project).add(REFUNDS)
+    assert str(refused.value) == (
+        "shop.refunds is there already: models/gold/shop/all_refunds.sql. Edit that, or delete it "
+        "with its entry in the YAML beside it."
+    )
+
+
+@pytest.mark.parametrize(
+    "table, options, says",
+    [
+        (
+            replace(REFUNDS, key=None),
+            {},
+            "names its key. Name it, --key A,B, out of the columns id",
+        ),
+        (
+            REFUNDS,
+            {"key": ["ID"]},
+            "The key column ID is not among the columns of shop.refunds: id",
+        ),
+        (replace(REFUNDS, key=("x",)), {}, "The key column x is not among the columns of"),
+        (REFUNDS, {"name": "Refunds"}, "'Refunds' is no name for a model. Use lower-case letters"),
+        (REFUNDS, {"name": "../x"}, "is no name for a model"),
+        (REFUNDS, {"name": "gold_problems"}, "taken, it is that of models/gold/gold_problems.sql"),
+    ],
+)
+def test_what_cannot_be_added_is_refused_and_nothing_written(project, table, options, says):
+    before = files(project)
+    with pytest.raises(LakehouseError) as refused:
+        Gold(project).add(table, **options)
+    assert says in str(refused.value)
+    assert files(project) == before
+
+
+def test_a_table_is_found_by_its_name():
+    dotted = replace(REFUNDS, database="a.b", name="c`d")
+    tables = [
+        REFUNDS,
+        dotted,
+        replace(REFUNDS, schema="x"),
+        *(replace(REFUNDS, database="ora", schema=schema) for schema in ("one", "two")),
+    ]
+    assert str(dotted) == "`a.b`.`c``d`"
+    assert find_table(tables, "`a.b`.`c``d`") is dotted
+    assert find_table(tables, "shop.refunds") is REFUNDS
+    assert find_table(tables, "shop.x.refunds") is tables[2]
+    assert find_table(tables, "ora.two.refunds") is tables[4]
+    for named, says in {
+        "ora.refunds": "in several schemas. Name one of them: ora.one.refunds, ora.two.refunds.",
+        "shop.refund": "row changes of shop.refund. It has those of shop.refunds, shop.x.refunds",
+        "a..b": "'a..b' are no names",
+        "`a.b": "are no names",
+        "": "are no names",
+    }.items():
+        with pytest.raises(LakehouseError) as refused:
+            find_table(tables, named)
+        assert says in str(refused.value)
+    assert split_names("a,`b,c`,d", ",") == ["a", "b,c", "d"]
+
+
+CLI = """
+import sys
+from cdc_lakehouse import cli
+for line in sys.argv[1:]:
+    print(cli.main(["add-table", *line.split()]), "\\f")
+    print("\\f", file=sys.stderr)
+"""
+
+
+def test_the_command(world):
+    """The last test: it needs the lakehouse for itself."""
+    world.lakehouse.stop()
+    for name in ("shop/shop__orders.sql", "app/keywords.sql"):
+        (world.project / "models" / "gold" / name).unlink()
+    commands = [
+        "shop.orders --as shop_orders --history",
+        "shop.orders",
+        "shop.ordres",
+        "pg.t",
+        "--all",
+        "--all --key id",
+        "",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", CLI, *commands],
+        cwd=world.project,
+        env={**os.environ, "LAKEHOUSE_DIR": str(world.lakehouse.home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = [text.strip().splitlines() for text in done.stdout.split("\f")[:-1]]
+    assert [lines[-1] for lines in said] == ["0", "2", "2", "2", "1", "2", "2"], done.stderr
+    assert said[0][:-1] == [
+        "shop.orders: models/gold/shop/shop_orders.sql and _shop.yml, 2 columns, key id",
+        "shop.orders: models/gold/shop/shop_orders_history.sql and _shop.yml, 2 columns, key id",
+        "Fill in what the descriptions do not say, then run `dbt build`.",
+    ]
+    assert "crm.orders: models/gold/crm/orders.sql is there already" in said[4]
+    errors = [text.strip() for text in done.stderr.split("\f")[:-1]]
+    for error, says in zip(
+        errors,
+        [
+            "",
+            "shop.orders is there already: models/gold/shop/shop_orders.sql and models/gold/shop/",
+            "silver has no row changes of shop.ordres. It has those of shop.orders, ",
+            "pg.t is in several schemas. Name one of them: pg.audit.t, pg.public.t.",
+            "",
+            "--key and --as are of one table: name it instead of --all.",
+            "Name one table, `lakehouse add-table DB.TABLE`, or give --all.",
+        ],
+        strict=True,
+    ):
+        assert error.startswith(f"lakehouse: {says}") if says else not error
