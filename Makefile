@@ -13,7 +13,7 @@ run: setup ## land the sample topics, build silver and gold, show what came out
 	lakehouse show
 
 test: setup lint ## every check: lint, dbt unit and data tests, pytest
-	pytest tests/python
+	pytest -n auto --maxprocesses 4 --dist loadgroup tests/python
 
 lint:
 	ruff check .

@@ -1,8 +1,10 @@
 """A lakehouse per test module, driven as a user drives it: ingest, dbt, SQL."""
 
 import os
+import random
 import shutil
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -78,9 +80,9 @@ class Lakehouse:
         self.process.shutdown()
 
 
-@pytest.fixture(scope="session")
-def open_lakehouse(tmp_path_factory):
-    """Return a function that opens an empty lakehouse, maybe on a changed copy of the project."""
+@contextmanager
+def lakehouses(tmp_path_factory):
+    """Give a function that opens an empty lakehouse, maybe on a changed copy of the project."""
     opened = []
 
     def open_it(name, change=None):
@@ -100,20 +102,57 @@ def open_lakehouse(tmp_path_factory):
         lakehouse.stop()
 
 
+@pytest.fixture(scope="module")
+def open_lakehouse(tmp_path_factory):
+    """Return a function that opens a lakehouse for the tests of a module; see `lakehouses`."""
+    with lakehouses(tmp_path_factory) as open_it:
+        yield open_it
+
+
 @pytest.fixture(scope="session")
-def sample(open_lakehouse):
+def sample(tmp_path_factory):
     """A lakehouse that has landed the sample topics and was built once."""
-    lakehouse = open_lakehouse("sample")
-    lakehouse.report = lakehouse.ingest(LANDING)
-    BUILT.update(lakehouse.dbt("build"))
-    return lakehouse
+    with lakehouses(tmp_path_factory) as open_it:
+        lakehouse = open_it("sample")
+        lakehouse.report = lakehouse.ingest(LANDING)
+        built = lakehouse.dbt("build")
+        SAID.append(f"dbt build of the sample: {len(built)} nodes built and tested")
+        yield lakehouse
 
 
-# What each node of the first `dbt build` said, for the summary.
-BUILT: dict[str, str] = {}
+# Seeds of random tests: one of each for all processes of a run, and told before it starts.
+SEEDS = ("SEED", "HISTORY_SEED", "HOSTILE_SEED")
+# What tests tell of what they did, for the end of the run.
+SAID: list[str] = []
+
+
+def pytest_configure(config):
+    for name in SEEDS:
+        os.environ.setdefault(name, str(random.randrange(10**6)))
+
+
+def pytest_report_header(config):
+    return " ".join(f"{name}={os.environ[name]}" for name in SEEDS)
+
+
+def pytest_collection_modifyitems(items):
+    """Keep the tests of a module in one process, and the modules that share the sample."""
+    share = {item.module for item in items if "sample" in item.fixturenames}
+    for item in items:
+        name = "sample" if item.module in share else item.module.__name__
+        item.add_marker(pytest.mark.xdist_group(name))
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["said"] = SAID
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    SAID.extend(getattr(node, "workeroutput", {}).get("said", []))
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Count the checks that dbt runs itself: they are a part of building the sample."""
-    if BUILT:
-        terminalreporter.write_line(f"dbt build of the sample: {len(BUILT)} nodes built and tested")
+    for line in SAID:
+        terminalreporter.write_line(line)

@@ -12,7 +12,7 @@ import pytest
 from conftest import LANDING, PROJECT, Lakehouse
 from shop import TABLES, gold, sample_messages, write_messages
 
-SEED = int(os.environ.get("SEED") or random.randrange(10**6))
+SEED = int(os.environ["SEED"])
 
 
 def shuffled_twice(seed):
@@ -33,7 +33,6 @@ def shuffled_twice(seed):
 @pytest.fixture(scope="module")
 def disordered(open_lakehouse, tmp_path_factory):
     """The sample in another order, in three batches, with every message delivered a second time."""
-    print(f"SEED={SEED}")
     lakehouse = open_lakehouse("disordered")
     landing = tmp_path_factory.mktemp("landing")
     messages = shuffled_twice(SEED)
@@ -92,7 +91,6 @@ def test_an_identity_that_is_landed_again_is_settled_once(disordered, tmp_path):
 def test_a_killed_run_is_finished_by_the_next(sample, tmp_path):
     """kill -9 at random moments of the first build and of an increment, then one plain run."""
     generator = random.Random(SEED)
-    print(f"SEED={SEED}")
     home = tmp_path / "killed"
     environment = {**os.environ, "LAKEHOUSE_DIR": str(home), "DBT_LOG_PATH": str(home / "logs")}
     environment["DBT_TARGET_PATH"] = str(home / "target")

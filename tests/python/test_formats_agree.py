@@ -19,13 +19,14 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from conftest import SAID
 from encoders import ENCODERS
 from encoders.base import BINARY, GOLD_TYPES, as_single
-from encoders.project import add_routes, announce
+from encoders.project import add_routes
 from history import DATABASE, TABLES, History
 from shop import write_messages
 
-SEED = int(os.environ.get("HISTORY_SEED") or random.randrange(10**6))
+SEED = int(os.environ["HISTORY_SEED"])
 EVENTS = int(os.environ.get("HISTORY_EVENTS") or 150)
 FORMATS = os.environ.get("HISTORY_FORMATS", ",".join(ENCODERS)).split(",")
 RUNS = int(os.environ.get("HISTORY_RUNS") or 2)
@@ -101,8 +102,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(open_lakehouse, tmp_path_factory, pytestconfig):
-    print(f"HISTORY_SEED={SEED} HISTORY_EVENTS={EVENTS}")
+def world(open_lakehouse, tmp_path_factory):
     history = History(SEED, EVENTS)
     delivered = {
         name: deliveries(ENCODERS[name], history.events, random.Random(f"{SEED} {name}"))
@@ -125,9 +125,7 @@ def world(open_lakehouse, tmp_path_factory, pytestconfig):
     yield World(lakehouse, history, delivered)
     counts = {name: len(messages) for name, messages in delivered.items()}
     total = sum(counts.values())
-    announce(
-        pytestconfig, f"HISTORY_SEED={SEED} HISTORY_EVENTS={EVENTS}: {total} messages: {counts}"
-    )
+    SAID.append(f"formats agree, HISTORY_EVENTS={EVENTS}: {total} messages: {counts}")
 
 
 def comparable(kind, text):

@@ -14,15 +14,16 @@ from dataclasses import astuple
 from io import BytesIO
 
 import pytest
+from conftest import SAID
 from encoders import ENCODERS
 from encoders.base import as_single
 from encoders.oracle import AVRO, Refused, check_bytes, is_the_same, rows_of
-from encoders.project import add_routes, announce
+from encoders.project import add_routes
 from fastavro import schemaless_reader, schemaless_writer
 from history import EVERYTHING, History
 from shop import write_messages
 
-SEED = int(os.environ.get("HOSTILE_SEED") or random.randrange(10**6))
+SEED = int(os.environ["HOSTILE_SEED"])
 COUNT = int(os.environ.get("HOSTILE_MESSAGES") or 250)
 REASONS = {
     *("empty_value", "not_utf8", "not_json", "not_avro", "not_text", "wrong_type"),
@@ -195,8 +196,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(open_lakehouse, tmp_path_factory, pytestconfig):
-    print(f"HOSTILE_SEED={SEED} HOSTILE_MESSAGES={COUNT}")
+def world(open_lakehouse, tmp_path_factory):
     messages = {name: messages_of(name, random.Random(f"{SEED} {name}")) for name in ENCODERS}
     change = lambda project: add_routes(project, "hostile", ENCODERS)  # noqa: E731
     lakehouse = open_lakehouse("hostile", change=change)
@@ -216,7 +216,7 @@ def world(open_lakehouse, tmp_path_factory, pytestconfig):
     yield World(lakehouse, messages)
     total = sum(map(len, messages.values()))
     broken = COUNT * len(messages)
-    announce(pytestconfig, f"HOSTILE_SEED={SEED}: {total} messages, {broken} of them broken")
+    SAID.append(f"hostile messages: {total}, {broken} of them broken")
 
 
 def test_the_data_tests_of_dbt_find_nothing(world):

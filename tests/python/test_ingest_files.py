@@ -432,10 +432,8 @@ def test_unrouted_messages_get_their_format_once_their_topic_has_a_route(lake, m
 
 def test_a_killed_ingest_neither_loses_nor_doubles(lake, tmp_path, monkeypatch):
     monkeypatch.setenv("LAKEHOUSE_DIR", str(tmp_path / "lake"))
-    seed = int(os.environ.get("SEED") or random.randrange(10_000))
     rounds = int(os.environ.get("KILLS") or 2)
-    print(f"SEED={seed} KILLS={rounds}")
-    chance = random.Random(seed)
+    chance = random.Random(os.environ["SEED"])
     command = [sys.executable, "-m", "cdc_lakehouse.cli", "ingest", "files", str(lake.landing)]
     expected = []
     for turn in range(rounds):
