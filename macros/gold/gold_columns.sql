@@ -25,7 +25,8 @@
 -#}
 {% macro gold_columns(model) -%}
     {%- set columns = [] -%}
-    {%- for column in model.columns.values() if column.name not in ['valid_from', 'valid_to', 'is_current', '_is_deleted'] -%}
+    {%- set further = ['valid_from', 'valid_to', 'is_current'] if model.config.materialized == 'history' else ['_is_deleted'] -%}
+    {%- for column in model.columns.values() if column.name not in further -%}
         {% do columns.append(column) %}
     {%- endfor -%}
     {%- for name, data_type in {

@@ -54,10 +54,12 @@
     from {{ changes }}
 {%- endmacro %}
 
-{#- Whether a change does not carry all columns; a deleted row has none, unless it is kept to be shown. -#}
+{#-
+    Whether a change leaves columns as they were: an update does, and a delete whose row is kept to be shown. What an insert does
+    not carry is null, for it begins a row: what was there before is gone.
+-#}
 {% macro is_partial(options) -%}
-    not _image_is_complete and _operation <> 'truncate'
-    {%- if options.get('on_delete') != 'flag' %} and _operation <> 'delete'{% endif %}
+    not _image_is_complete and _operation in ('update'{{ ", 'delete'" if options.get('on_delete') == 'flag' }})
 {%- endmacro %}
 
 {#- A few keys are named, of many the first and the last: Delta skips the files that can hold none of them. -#}

@@ -37,7 +37,7 @@ images as (
                 when kind = 'truncate' then array(struct('truncate' as operation, map() as image))
                 when operation in ('delete', 'update_before') then array(struct('delete' as operation, before as image))
                 when may_move_key then array(struct('delete' as operation, old_image as image), struct(operation, after as image))
-                else array(struct(operation, after as image))
+                else array(struct(if(operation = 'update_after', 'update', operation) as operation, after as image))
             end
         ) as (row_operation, image)
     from changes

@@ -241,6 +241,16 @@ def test_whole_images_store_nothing_extra(laboratory):
     assert stored == [{"n": 0}]
 
 
+def test_an_insert_begins_a_row_anew(laboratory):
+    """What it does not carry is null, not what a row of that key held before a TRUNCATE."""
+    laboratory.deliver(
+        change("INSERT", 7100, thing(70, "old", "9.00")),
+        truncate(7200),
+        change("INSERT", 7300, {"id": "70", "name": "new"}),
+    )
+    assert laboratory.rows() == [(70, "new", None)]
+
+
 def shareplex(operation, position, data, key=None):
     """A message that names no key: of an update it carries some old columns and the new ones."""
     meta = {"op": operation, "table": "lab.things", "scn": str(position), "seq": 1}
