@@ -13,7 +13,7 @@ run: setup ## land the sample topics, build silver and gold, show what came out
 	lakehouse show
 
 test: setup lint ## every check: lint, dbt unit and data tests, pytest
-	pytest -n auto --maxprocesses 4 --dist loadgroup tests/python
+	pytest -n auto --maxprocesses 4 --dist loadfile tests/python
 
 lint:
 	ruff check .

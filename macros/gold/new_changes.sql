@@ -119,13 +119,21 @@
     ).rows[0][0]) }}
 {%- endmacro %}
 
+{#- Whether what follows a model's `from` is a where clause, or nothing, that the names of a table can answer. -#}
 {% macro asks_for_names_only(where) -%}
-    {%- set words = modules.re.findall('[a-z_]+', modules.re.sub("'[^']*'", '', where) | lower) -%}
+    {%- set clause = modules.re.sub("'[^']*'", '', where) | lower -%}
+    {%- set unnested = modules.re.sub('[(][^()]*[)]', '', modules.re.sub('[(][^()]*[)]', '', clause)) -%}
+    {%- set words = modules.re.findall('[a-z_]+', clause) -%}
     {%- set known = [
         'where', 'and', 'or', 'not', 'in', 'like', 'rlike', 'between', 'is', 'null',
         'database_name', 'schema_name', 'table_name', 'source_table',
     ] -%}
-    {{ return('\\' not in where and words | reject('in', known) | list | length == 0) }}
+    {{ return(
+        words[:1] in ([], ['where'])
+        and words | reject('in', known) | list | length == 0
+        and not modules.re.search('[()]', unnested)
+        and '\\' not in where
+    ) }}
 {%- endmacro %}
 
 {% macro counts_of_new_changes(read, last) -%}

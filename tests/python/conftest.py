@@ -135,14 +135,6 @@ def pytest_report_header(config):
     return " ".join(f"{name}={os.environ[name]}" for name in SEEDS)
 
 
-def pytest_collection_modifyitems(items):
-    """Keep the tests of a module in one process, and the modules that share the sample."""
-    share = {item.module for item in items if "sample" in item.fixturenames}
-    for item in items:
-        name = "sample" if item.module in share else item.module.__name__
-        item.add_marker(pytest.mark.xdist_group(name))
-
-
 def pytest_sessionfinish(session):
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["said"] = SAID
