@@ -8,8 +8,9 @@ MODEL = """{config}select
     {{{{ change_columns() }}}},
 {columns}
 from {{{{ ref('row_images') }}}}
-where database_name = 'lab' and table_name = 'things'
+where {where}
 """
+WHERE = "database_name = 'lab' and table_name = 'things'"
 YAML = """
   - name: {name}
     description: Things of the laboratory. One row per thing.
@@ -28,14 +29,16 @@ COLUMNS = {
 THINGS = {"things": ""}
 
 
-def write_models(project, models=THINGS, columns=COLUMNS, yaml=YAML):
+def write_models(project, models=THINGS, columns=COLUMNS, yaml=YAML, where=WHERE):
     """Write the models (name to options as `config` takes them), and route the topics to them."""
     folder = project / "models" / "gold" / "lab"
     folder.mkdir(exist_ok=True)
     listed = ",\n".join(f"    {expression} as {name}" for name, expression in columns.items())
     for name, options in models.items():
         config = f"{{{{ config({options}) }}}}\n\n" if options else ""
-        (folder / f"{name}.sql").write_text(MODEL.format(config=config, columns=listed))
+        (folder / f"{name}.sql").write_text(
+            MODEL.format(config=config, columns=listed, where=where)
+        )
     described = "".join(yaml.format(name=name) for name in models)
     (folder / "_lab.yml").write_text(f"models:{described}")
     topics = project / "seeds" / "topics.csv"

@@ -248,7 +248,16 @@ def test_an_insert_begins_a_row_anew(laboratory):
         truncate(7200),
         change("INSERT", 7300, {"id": "70", "name": "new"}),
     )
-    assert laboratory.rows() == [(70, "new", None)]
+    assert [row for row in laboratory.rows() if row[0] >= 70] == [(70, "new", None)]
+
+
+def test_a_snapshot_overrides_nothing_that_is_newer(laboratory):
+    full_load = change("INIT", 7350, thing(71, "old"), thing(72, "only here"))
+    rows = [(70, "new", None), (71, "new", "1.00"), (72, "only here", "1.00")]
+    laboratory.deliver(change("INSERT", 7400, thing(71, "new")), full_load)
+    assert [row for row in laboratory.rows() if row[0] >= 70] == rows
+    laboratory.deliver(full_load)
+    assert [row for row in laboratory.rows() if row[0] >= 70] == rows
 
 
 def shareplex(operation, position, data, key=None):
@@ -268,3 +277,26 @@ def test_an_update_without_a_named_key_keeps_what_it_does_not_carry(laboratory, 
     for batch in [messages] if batches == 1 else [[message] for message in reversed(messages)]:
         laboratory.deliver(*batch, topic="plex.things")
     assert (number, "c", "3.00") in laboratory.rows()
+
+
+def test_several_source_tables_may_feed_one_table(laboratory):
+    """A TRUNCATE of one removes its own rows."""
+    both = "database_name = 'lab' and table_name in ('things', 'things_2')"
+    write_models(laboratory.lakehouse.project, where=both)
+    second = {"table": "things_2"}
+    laboratory.deliver(
+        change("INSERT", 8400, thing(90, "first")),
+        change("INSERT", 50, thing(91, "second")) | second,
+        truncate(9000) | second | {"sql": "truncate table things_2"},
+        change("INSERT", 9100, thing(92, "third")) | second,
+    )
+    fed = [(90, "first", "lab.things"), (92, "third", "lab.things_2")]
+    rows = laboratory.rows("id, name, _source_table")
+    assert [row for row in rows if row[0] >= 90] == fed
+    laboratory.deliver(
+        change("INSERT", 8500, thing(93, "later")),
+        change("INSERT", 9200, thing(94, "later")) | second,
+    )
+    fed += [(93, "later", "lab.things"), (94, "later", "lab.things_2")]
+    rows = laboratory.rows("id, name, _source_table")
+    assert [row for row in rows if row[0] >= 90] == fed

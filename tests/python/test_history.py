@@ -219,6 +219,8 @@ def test_a_full_refresh_gives_the_same_stored_rows(laboratory):
     laboratory.lakehouse.dbt("run", "--full-refresh", "-s", *models)
     for name in models:
         assert laboratory.stored(name) == before[name], name
+    details = laboratory.lakehouse.query("describe detail gold_storage.things_kept")
+    assert details[0]["clusteringColumns"] == ["id"]
 
 
 def test_nothing_is_written_when_nothing_is_new(laboratory):
