@@ -162,7 +162,7 @@ def odd_record(name):
 
 def messages_of(name, generator):
     """Return (value, event or None) in the order of delivery: the event of an intact message."""
-    history = History(SEED, 120)
+    history = History(SEED, 240)
     sent = [
         (event, encoded) for event in history.events for encoded in [ENCODERS[name].encode(event)]
     ]
