@@ -1,7 +1,9 @@
 """What the bytes of a message say, read with Python's own JSON and fastavro's reader only."""
 
 import json
+import re
 from dataclasses import dataclass
+from decimal import Decimal
 from io import BytesIO
 
 from fastavro import parse_schema, schemaless_reader
@@ -264,6 +266,9 @@ def rows_of(name, value):
 SPELLED = ("blob", "binary", "bytes", "bit", "time", "date", "year", "decimal", "numeric")
 SPELLED += ("float", "double", "enum", "set", "bool", "geom", "point")
 
+# A number's text may lose its exponent, and nothing else.
+EXPONENT, PLAIN = r"-?\d+(\.\d+)?[eE][+-]?\d{1,4}", r"-?\d+(\.\d+)?"
+
 
 def is_spelled(column_type):
     return any(word in (column_type or "").lower() for word in SPELLED)
@@ -279,4 +284,6 @@ def is_the_same(raw, text, column_type):
         return text == ("true" if raw else "false") or text == str(int(raw))
     if isinstance(raw, dict | list):
         return json.loads(text, parse_int=Number, parse_float=Number) == raw
+    if re.fullmatch(EXPONENT, raw):
+        return text == raw or (re.fullmatch(PLAIN, text) and Decimal(text) == Decimal(raw))
     return text == raw
