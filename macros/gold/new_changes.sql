@@ -89,7 +89,7 @@
 {%- endmacro %}
 
 {% macro value_of_type(text, data_type) -%}
-    cast({{ dbt.string_literal(text | replace('\\', '\\\\') | replace("'", "\\'")) }} as {{ data_type }})
+    cast({{ text_literal(text) }} as {{ data_type }})
 {%- endmacro %}
 
 {#-

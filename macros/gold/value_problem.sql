@@ -3,10 +3,8 @@
     _image[{{ source_name(column) }}]
 {%- endmacro %}
 
-{#- Its name as a literal; Spark takes `${...}` for a variable, also in a text. -#}
 {% macro source_name(column) -%}
-    {%- set name = (column.meta or {}).get('source', column.name) -%}
-    {{ dbt.string_literal(name | replace('\\', '\\\\') | replace("'", "\\'") | replace('{', '\\u007b')) }}
+    {{ text_literal((column.meta or {}).get('source', column.name)) }}
 {%- endmacro %}
 
 {#-

@@ -6,7 +6,7 @@
     {%- for column in columns %}
         {{ adapter.quote(column.name) }} {{ column.data_type }}
         {%- if column.constraints | selectattr('type', 'equalto', 'not_null') | list %} not null{% endif %}
-        {%- if column.description %} comment {{ dbt.string_literal(column.description | trim | truncate(250, leeway=0) | replace('\\', '\\\\') | replace("'", "\\'")) }}{% endif %}
+        {%- if column.description %} comment {{ text_literal(column.description | trim | truncate(250, leeway=0)) }}{% endif %}
         {{- ',' if not loop.last }}
     {%- endfor %}
 {%- endmacro %}

@@ -6,7 +6,7 @@
     {%- set ranges, flags = [], {'copies': false, 'resettles': false} -%}
     {%- for topic, partition, first_offset, last_offset, has_copies, has_updates, _ in window.profile -%}
         {% do ranges.append(
-            '(topic = ' ~ dbt.string_literal(topic | replace('\\', '\\\\') | replace("'", "\\'")) ~ ' and partition = ' ~ partition
+            '(topic = ' ~ text_literal(topic) ~ ' and partition = ' ~ partition
             ~ ' and offset between ' ~ first_offset ~ ' and ' ~ last_offset ~ ')'
         ) %}
         {% do flags.update(copies=flags.copies or has_copies, resettles=flags.resettles or has_updates) %}

@@ -11,6 +11,7 @@ from pathlib import Path
 import yaml
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse.bronze import quoted
 from cdc_lakehouse.column_types import SeenType, column_types
 from cdc_lakehouse.errors import LakehouseError
 
@@ -469,9 +470,8 @@ def _needs_backticks(name: str) -> bool:
 
 
 def _literal(text: str) -> str:
-    """Return a text as a literal of Spark SQL in which neither Jinja nor Spark finds a {."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("{", "\\u007b")
-    return "'" + re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]", _code_point, escaped) + "'"
+    """Return a text as a literal of Spark SQL that shows in an editor, and has no { for Jinja."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]", _code_point, quoted(text))
 
 
 def _code_point(match: re.Match) -> str:

@@ -194,8 +194,11 @@ def forget_files(spark: SparkSession, batch: int, paths: Iterable[str]) -> None:
 
 
 def quoted(text: str) -> str:
-    """Return `text` as a string literal of Spark SQL."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """Return `text` as a string literal of Spark SQL.
+
+    Spark takes `${...}` for a variable even there, so no `{` stands in it as such.
+    """
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("{", "\\u007b") + "'"
 
 
 def by_path(name: str) -> str:

@@ -300,3 +300,15 @@ def test_several_source_tables_may_feed_one_table(laboratory):
     fed += [(93, "later", "lab.things"), (94, "later", "lab.things_2")]
     rows = laboratory.rows("id, name, _source_table")
     assert [row for row in rows if row[0] >= 90] == fed
+
+
+def test_a_key_may_look_like_a_variable_of_spark(laboratory):
+    """What a merge looks at is named by literals, and Spark replaces `${...}` even within those."""
+    named = YAML.replace("columns: [id]", "columns: [name]")
+    write_models(laboratory.lakehouse.project, yaml=named)
+    laboratory.lakehouse.dbt("run", "-s", "things")
+    laboratory.deliver(change("INSERT", 8600, thing(95, "${env:HOME}")))
+    laboratory.deliver(
+        change("UPDATE", 8700, thing(95, "${env:HOME}", "2.00"), old=[{"price": "1.00"}])
+    )
+    assert [row for row in laboratory.rows() if row[0] == 95] == [(95, "${env:HOME}", "2.00")]
