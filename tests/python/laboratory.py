@@ -100,10 +100,22 @@ def change(kind, position, *rows, old=None, es=None):
     }
 
 
+def statement(position, sql, es=None):
+    """A Canal message of a DDL statement."""
+    return change("DDL", position, es=es) | {"isDdl": True, "sql": sql, "data": None}
+
+
 def truncate(position, es=None):
     """A Canal message of a TRUNCATE."""
-    statement = {"isDdl": True, "sql": "/* nightly */ truncate table `things`", "data": None}
-    return change("DDL", position, es=es) | statement
+    return statement(position, "/* nightly */ truncate table `things`", es)
+
+
+def shareplex(operation, position, data, key=None):
+    """A SharePlex message, which names no key: of an update, some old columns and the new ones."""
+    committed_at = f"2026-11-01T00:{position % 60:02d}:00Z"
+    meta = {"op": operation, "table": "lab.things", "scn": str(position), "seq": 1}
+    message = {"meta": meta | {"time": committed_at}, "data": data}
+    return message | ({"key": key} if key else {})
 
 
 def thing(number, name, price="1.00"):

@@ -5,7 +5,7 @@ import os
 import random
 
 import pytest
-from laboratory import COLUMNS, YAML, Laboratory, change, thing, truncate, write_models
+from laboratory import COLUMNS, YAML, Laboratory, change, shareplex, thing, truncate, write_models
 from shop import write_messages
 
 SEED = int(os.environ["SEED"])
@@ -258,12 +258,6 @@ def test_a_snapshot_overrides_nothing_that_is_newer(laboratory):
     assert [row for row in laboratory.rows() if row[0] >= 70] == rows
     laboratory.deliver(full_load)
     assert [row for row in laboratory.rows() if row[0] >= 70] == rows
-
-
-def shareplex(operation, position, data, key=None):
-    """A message that names no key: of an update it carries some old columns and the new ones."""
-    meta = {"op": operation, "table": "lab.things", "scn": str(position), "seq": 1}
-    return {"meta": meta, "data": data} | ({"key": key} if key else {})
 
 
 @pytest.mark.parametrize("batches", [1, 3])

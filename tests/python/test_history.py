@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 import pytest
-from laboratory import Laboratory, change, thing, truncate, write_models
+from laboratory import Laboratory, change, shareplex, thing, truncate, write_models
 
 MODELS = {
     "things": "",
@@ -136,11 +136,6 @@ def test_versions_do_not_overlap_where_the_clock_jumps_back(laboratory):
 
 
 def test_partial_images_are_completed_from_earlier_changes(laboratory):
-    def shareplex(operation, position, data, key=None):
-        meta = {"op": operation, "table": "lab.things", "scn": str(position), "seq": 1}
-        meta |= {"time": f"2026-11-01T00:{position - 1980:02d}:00Z"}
-        return {"meta": meta, "data": data} | ({"key": key} if key else {})
-
     first = shareplex("ins", 2000, thing(7, "a", "3.00"))
     second = shareplex("upd", 2001, {"name": "b"}, {"id": "7", "name": "a"})
     third = shareplex("upd", 2002, {"price": "4.00"}, {"id": "7", "price": "3.00"})

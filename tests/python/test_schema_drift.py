@@ -1,17 +1,12 @@
 """A table that changes its shape: what silver reports, what the test warns of, what gold does."""
 
 import pytest
-from laboratory import COLUMNS, YAML, Laboratory, change, write_models
+from laboratory import COLUMNS, YAML, Laboratory, change, statement, write_models
 
 TESTS = "data_tests: [changes_have_a_key, values_fit_their_types]"
 WARNED = YAML.replace(
     TESTS, "data_tests: [changes_have_a_key, source_columns_are_read, values_fit_their_types]"
 )
-
-
-def statement(position, sql):
-    row = change("ALTER", position)
-    return {**row, "data": None, "isDdl": True, "sql": sql}
 
 
 def typed(message, **types):
