@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.bronze import attach_tables
+from cdc_lakehouse.bronze import attach_tables, quoted
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.functions import register_functions
 from cdc_lakehouse.session import hold, open_session
@@ -114,7 +114,7 @@ class Wrapper(session.SessionConnectionWrapper):
         if value is None:
             return "null"
         if isinstance(value, str):
-            return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+            return quoted(value)
         return super()._fix_binding(value)
 
 
