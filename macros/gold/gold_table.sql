@@ -17,7 +17,10 @@
     {%- set definition = definition_of_gold_table(sql, key, options, columns) -%}
     {%- set exists = has_table_of_kind(storage, model.config.materialized) -%}
     {%- set rebuild = exists and (
-        should_full_refresh() or has_changed_columns(storage, stored_columns) or has_changed_definition(storage, definition)
+        should_full_refresh()
+        or has_changed_columns(storage, stored_columns)
+        or has_changed_definition(storage, definition)
+        or has_resettled_changes(storage, events, sql)
     ) -%}
     {{ return({
         'view': this.incorporate(type='view'),
@@ -64,6 +67,25 @@
         {% do log(storage ~ ' is built anew: its SQL, its key or its options have changed', info=true) %}
     {%- endif -%}
     {{ return(changed) }}
+{%- endmacro %}
+
+{#- Whether changes that the table has read were settled otherwise since. -#}
+{% macro has_resettled_changes(storage, events, sql) -%}
+    {%- set versions = resettled_tables(events) -%}
+    {%- if not versions -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set read, last = adapter.watermark(storage, 'silver.events'), adapter.watermark(events, 'bronze.messages') -%}
+    {%- set tables = [] -%}
+    {%- for names, version in versions.items() if read is not none and version > read and version <= last -%}
+        {%- set database, schema, table = fromjson(names) -%}
+        {% do tables.append({'database_name': database, 'schema_name': schema, 'table_name': table, 'changes': 1}) %}
+    {%- endfor -%}
+    {%- set resettled = changes_of_model(tables, sql) > 0 -%}
+    {%- if resettled -%}
+        {% do log(storage ~ ' is built anew: messages of its source tables were settled anew', info=true) %}
+    {%- endif -%}
+    {{ return(resettled) }}
 {%- endmacro %}
 
 {#- Make the empty table and the views on it, where they are missing or no longer fit. -#}

@@ -97,7 +97,11 @@
     silver need not be read. Told where the model reads row_images once and picks its tables by their names alone.
 -#}
 {% macro most_new_changes(sql, table) -%}
-    {%- set counts = counts_of_new_changes(table.read, table.last) -%}
+    {{ return(changes_of_model(counts_of_new_changes(table.read, table.last), sql)) }}
+{%- endmacro %}
+
+{#- Of changes counted by source table, the most that a model can read. -#}
+{% macro changes_of_model(counts, sql) -%}
     {%- set from_silver = sql.split(api.Relation.create(schema='silver', identifier='row_images') | string) -%}
     {%- set where = from_silver[1] if from_silver | length == 2 else none -%}
     {%- if not counts -%}

@@ -18,7 +18,9 @@
             ~ ': bronze was restored or made anew. Run `dbt run --full-refresh` to build from what it holds now.'
         ) }}
     {%- endif -%}
-    {%- if not window.exists -%}
+    {%- if window.rebuild -%}
+        {% do properties.update({'cdc_lakehouse.resettled': tojson(resettled_tables(target))}) %}
+    {%- elif not window.exists -%}
         {% do run_query(create_delta_table(target, columns, properties)) %}
     {%- endif -%}
     {%- set resettles = prepare_new_messages(window, target) if window.profile or read is none else false -%}
@@ -27,10 +29,13 @@
         {{ nothing_new() }}
     {%- else -%}
         {{ get_assert_columns_equivalent(sql) }}
+        {%- if resettles -%}
+            {{ note_resettled_tables(target, window) }}
+        {%- endif -%}
         {% do adapter.set_watermark(target, 'bronze.messages', last, rebuild=window.rebuild) %}
         {% call statement('main') -%}
             {%- if window.rebuild -%} {{ replace_delta_table(target, columns, sql, properties) }}
-            {%- elif resettles -%} {{ resettle_messages(target, sql, columns) }}
+            {%- elif resettles -%} {{ resettle_messages(target, sql) }}
             {%- else -%} {{ insert_by_name(target, columns, sql) }}
             {%- endif -%}
         {%- endcall %}

@@ -1,6 +1,6 @@
 {#-
     Make the temporary view new_messages: the new deliveries of a window, each identity once. Returns whether some come a
-    second time on purpose (reroute, replay).
+    second time on purpose (reroute, replay); then the view resettled_rows holds what they have been settled as so far.
 -#}
 {% macro prepare_new_messages(window, target) -%}
     {%- set ranges, flags = [], {'copies': false, 'resettles': false} -%}
@@ -32,19 +32,39 @@
         {%- if flags.copies %}
         qualify row_number() over (
             partition by topic, partition, offset
-            order by is_update desc, if(is_update, -bronze_version, bronze_version), md5(value)
+            order by is_update desc, if(is_update, -bronze_version, bronze_version), ingested_at, md5(value)
         ) = 1
         {%- endif %}
     {%- endcall %}
-    {% do run_query('create or replace temporary view settled_shards as ' ~ shards_settled_before(window, target)) %}
-    {{ return(flags.resettles) }}
+    {%- set resettles = flags.resettles and known -%}
+    {%- if resettles -%}
+        {{ stage_rows('resettled_rows', rows_settled_before(target, ranges)) }}
+    {%- endif -%}
+    {% do run_query('create or replace temporary view settled_shards as ' ~ shards_settled_before(window, target, resettles)) %}
+    {{ return(resettles) }}
+{%- endmacro %}
+
+{#- The rows of new messages that were settled before. -#}
+{% macro rows_settled_before(target, ranges) -%}
+    select topic, partition, offset, row_number, kind, database_name, schema_name, table_name
+    from {{ target }} as settled
+    where
+        ({{ ranges | join(' or ') }})
+        and exists (
+            select 1 from new_messages
+            where
+                settled.topic = new_messages.topic
+                and settled.partition = new_messages.partition
+                and settled.offset = new_messages.offset
+        )
 {%- endmacro %}
 
 {#-
     The messages of earlier runs that OceanBase split off a record, with their outcomes; they carry its sequence though they
-    are no changes. The version is named because Delta takes a table, beside its change feed in one query, for that feed.
+    are no changes. One that is settled anew is left out, or it would be a copy of itself. The version is named because Delta
+    takes a table, beside its change feed in one query, for that feed.
 -#}
-{% macro shards_settled_before(window, target) -%}
+{% macro shards_settled_before(window, target, resettles) -%}
     select settled.topic, settled.partition, settled.offset, settled.bronze_version, settled.sequence, settled.kind, messages.value
     from {{ target }} as settled
     inner join {{ window.messages }} version as of {{ window.last }} as messages
@@ -57,6 +77,15 @@
         and messages.format = 'oceanbase_avro'
         and settled.sequence is not null
         and {{ window.read is not none }}
+        {%- if resettles %}
+        and not exists (
+            select 1 from resettled_rows
+            where
+                settled.topic = resettled_rows.topic
+                and settled.partition = resettled_rows.partition
+                and settled.offset = resettled_rows.offset
+        )
+        {%- endif %}
 {%- endmacro %}
 
 {#-
@@ -93,17 +122,50 @@
     group by topic, partition
 {%- endmacro %}
 
-{#- Give messages that were settled before their new outcome, and the others their first, in one commit. -#}
-{% macro resettle_messages(target, sql, columns) -%}
+{#-
+    Give messages that were settled before their new outcome, and the others their first, in one commit. What a message was
+    before, and is no longer, comes without a kind.
+-#}
+{% macro resettle_messages(target, sql) -%}
     merge into {{ target }} as settled
     using (
-        {{ sql }}
+        select * from (
+            {{ sql }}
+        ) as outcome
+        full outer join (select topic, partition, offset, row_number from resettled_rows) as before
+            using (topic, partition, offset, row_number)
     ) as outcome
     on
         settled.topic = outcome.topic
         and settled.partition = outcome.partition
         and settled.offset = outcome.offset
         and settled.row_number = outcome.row_number
+    when matched and outcome.kind is null then delete
     when matched then update set *
     when not matched then insert *
+{%- endmacro %}
+
+{#-
+    Note which source tables lose changes, or get them otherwise, as messages are settled anew: gold cannot take back what it
+    has merged, so its tables of these are built anew. It is noted before, for one commit cannot do both; gold heeds it once
+    silver has come so far.
+-#}
+{% macro note_resettled_tables(target, window) -%}
+    {%- set tables = run_query(
+        "select distinct database_name, schema_name, table_name from resettled_rows where kind in ('row_change', 'truncate')"
+    ).rows -%}
+    {%- if tables -%}
+        {%- set versions = resettled_tables(target) -%}
+        {%- for row in tables -%}
+            {% do versions.update({tojson([row['database_name'], row['schema_name'], row['table_name']]): window.last}) %}
+        {%- endfor -%}
+        {% do run_query(
+            'alter table ' ~ target ~ " set tblproperties ('cdc_lakehouse.resettled' = " ~ text_literal(tojson(versions)) ~ ')'
+        ) %}
+    {%- endif -%}
+{%- endmacro %}
+
+{#- The source tables of which changes were settled anew: their names, as JSON, and up to which version of bronze. -#}
+{% macro resettled_tables(events) -%}
+    {{ return(fromjson(adapter.table_property(events, 'cdc_lakehouse.resettled') or '{}')) }}
 {%- endmacro %}

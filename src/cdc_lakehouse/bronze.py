@@ -1,10 +1,13 @@
-"""The Delta tables of bronze: the messages, and the files that brought them."""
+"""The Delta tables of bronze: the messages, the files that brought them, and the audit."""
 
+import getpass
 import json
+import os
 import re
+import socket
 from collections import Counter
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.errors import PySparkException
@@ -18,6 +21,9 @@ from cdc_lakehouse.session import warehouse_path
 HEADERS = "array<struct<key: string, value: binary>>"
 MESSAGES = "messages"
 LANDED_FILES = "landed_files"
+OPERATIONS = "operations"
+# The transactions by which the changes of bronze.messages and their audit rows are numbered.
+AUDIT = "lakehouse operations"
 
 # name, type, comment
 MESSAGE_COLUMNS = (
@@ -43,6 +49,14 @@ FILE_COLUMNS = (
     ("batch", "bigint", "The commit it belongs to: the transaction version in bronze.messages"),
     ("landed_at", "timestamp", "When the ingest that landed the file began"),
 )
+OPERATION_COLUMNS = (
+    ("operation", "string", "What was done: reroute, replay, erase or retention"),
+    ("began_at", "timestamp", "When it began"),
+    ("performed_by", "string", "The user and the host that did it: user@host"),
+    ("selection", "string", "Which messages were asked for, as JSON"),
+    ("messages", "bigint", "How many messages it changed or removed"),
+    ("bronze_version", "bigint", "The commit of bronze.messages that did it"),
+)
 # The change feed and row tracking tell silver what is new; neither can be had for the commits
 # before it was switched on.
 MESSAGE_CLAUSES = (
@@ -50,7 +64,12 @@ MESSAGE_CLAUSES = (
     "('delta.enableChangeDataFeed' = 'true', 'delta.enableRowTracking' = 'true')"
 )
 FILE_CLAUSES = "comment 'The files that brought messages; written before their messages are'"
-TABLES = {MESSAGES: (MESSAGE_COLUMNS, MESSAGE_CLAUSES), LANDED_FILES: (FILE_COLUMNS, FILE_CLAUSES)}
+OPERATION_CLAUSES = "comment 'The audit: every operation that changed or removed landed messages'"
+TABLES = {
+    MESSAGES: (MESSAGE_COLUMNS, MESSAGE_CLAUSES),
+    LANDED_FILES: (FILE_COLUMNS, FILE_CLAUSES),
+    OPERATIONS: (OPERATION_COLUMNS, OPERATION_CLAUSES),
+}
 
 
 def create_tables(spark: SparkSession) -> None:
@@ -113,13 +132,12 @@ def append_messages(
     columns = columns.replace("timestamp_type", "timestampType")
     literal = re.sub(r"([\\*?{}\[\]])", r"\\\1", str(folder))  # Spark takes a path for a pattern
     format_map = F.from_json(F.lit(json.dumps(formats)), "map<string,string>")
-    microseconds = int(ingested_at.timestamp() * 1_000_000)
     frame = (
         spark.read.schema(columns)
         .parquet(literal)
         .withColumnRenamed("timestampType", "timestamp_type")
         .withColumn("format", F.try_element_at(format_map, F.col("topic")))
-        .withColumn("ingested_at", F.timestamp_micros(F.lit(microseconds)))
+        .withColumn("ingested_at", F.timestamp_micros(F.lit(_microseconds(ingested_at))))
     )
     application, version = transaction
     writer = _append(frame, MESSAGES).option("txnAppId", application).option("txnVersion", version)
@@ -129,9 +147,13 @@ def append_messages(
 def reroute(spark: SparkSession, routes: Routes) -> Counter[tuple[str, str]]:
     """Give the unrouted messages whose topics have a route by now their format, in one commit.
 
+    Only who holds the lock `bronze` may.
+
     Returns:
         The number of messages by topic and format; where there are none, nothing is committed.
     """
+    complete_operations(spark)
+    began_at = datetime.now(UTC)
     unrouted = read(spark, MESSAGES).where(F.col("format") == UNROUTED).groupBy("topic").count()
     found = Counter(
         {(topic, routes.format_of(topic)): count for topic, count in unrouted.collect()}
@@ -140,19 +162,166 @@ def reroute(spark: SparkSession, routes: Routes) -> Counter[tuple[str, str]]:
     if found:
         topics = ", ".join(quoted(topic) for topic, _ in found)
         formats = ", ".join(f"{quoted(topic)}, {quoted(name)}" for topic, name in found)
-        spark.sql(
+        change_messages(
+            spark,
             f"update {by_path(MESSAGES)} set format = map({formats})[topic] "
-            f"where format = {quoted(UNROUTED)} and topic in ({topics})"
+            f"where format = {quoted(UNROUTED)} and topic in ({topics})",
+            "reroute",
+            began_at,
+            {"format": UNROUTED, "topics": sorted(topic for topic, _ in found)},
         )
     return found
 
 
-def committed_version(spark: SparkSession, application: str) -> int:
-    """Return the newest transaction version of `application` in bronze.messages, -1 if none."""
-    jvm = spark._jvm
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(
-        spark._jsparkSession, str(_path(MESSAGES))
+def put_in_line(
+    spark: SparkSession, replayed: str, formats: dict[str, str], began_at: datetime, selection: dict
+) -> int:
+    """Change messages to the format of their topic in one commit, by which dbt settles them anew.
+
+    Only who holds the lock `bronze` may. All copies of an identity are changed.
+
+    Args:
+        replayed: a temporary view of the messages' topic, partition and offset, each once.
+        formats: the format of each topic.
+        began_at: for the audit.
+        selection: for the audit: which messages were asked for.
+
+    Returns:
+        The number of messages changed.
+    """
+    # Delta leaves out the files whose statistics say that they hold none of these.
+    places = (
+        spark.table(replayed)
+        .groupBy("topic")
+        .agg(*(each(name) for name in ("partition", "offset") for each in (F.min, F.max)))
     )
+    ranges = " or ".join(
+        f"(messages.topic = {quoted(topic)} and messages.partition between {first} and {last} "
+        f"and messages.offset between {first_offset} and {last_offset})"
+        for topic, first, last, first_offset, last_offset in places.collect()
+    )
+    listed = ", ".join(f"{quoted(topic)}, {quoted(name)}" for topic, name in formats.items())
+    return change_messages(
+        spark,
+        f"merge into {by_path(MESSAGES)} as messages using {replayed} as replayed "
+        "on messages.topic = replayed.topic and messages.partition = replayed.partition "
+        f"and messages.offset = replayed.offset and ({ranges}) "
+        f"when matched then update set format = map({listed})[messages.topic]",
+        "replay",
+        began_at,
+        selection,
+    )
+
+
+def change_messages(
+    spark: SparkSession, statement: str, operation: str, began_at: datetime, selection: dict
+) -> int:
+    """Run a statement that changes rows of bronze.messages in one commit, and record it.
+
+    Only who holds the lock `bronze` may. The commit itself carries what bronze.operations is to
+    say of it: where the process dies between the two, the next operation completes the record.
+
+    Args:
+        statement: an UPDATE or a MERGE that is known to change rows.
+        operation, began_at, selection: as `record_operation` takes them.
+
+    Returns:
+        The number of messages changed.
+
+    Raises:
+        LakehouseError: an operation that was killed has just committed after all.
+    """
+    complete_operations(spark)
+    number = committed_version(spark, AUDIT) + 1
+    record = {
+        "number": number,
+        "operation": operation,
+        "began_at": _microseconds(began_at),
+        "performed_by": _performer(),
+        "selection": selection,
+    }
+    delta = "spark.databricks.delta"
+    settings = {
+        f"{delta}.write.txnAppId": AUDIT,
+        f"{delta}.write.txnVersion": str(number),
+        # Spark takes ${...} for a variable even there.
+        f"{delta}.commitInfo.userMetadata": json.dumps({AUDIT: record}).replace("${", "$\\u007b"),
+    }
+    try:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        spark.sql(statement)
+    finally:
+        for name in settings:
+            spark.conf.unset(name)
+    completed = complete_operations(spark)
+    if [row["began_at"] for row in completed] != [record["began_at"]]:
+        raise LakehouseError(
+            f"The {operation} changed nothing: one that was killed was still at work. Run it again."
+        )
+    return completed[0]["messages"]
+
+
+def complete_operations(spark: SparkSession) -> list[dict]:
+    """Record in bronze.operations the changes of bronze.messages that are not recorded yet.
+
+    Returns:
+        What was recorded, the oldest first.
+    """
+    recorded = committed_version(spark, AUDIT, OPERATIONS)
+    if recorded >= committed_version(spark, AUDIT):
+        return []
+    commits = (
+        spark.sql(f"describe history {by_path(MESSAGES)}")
+        .where(F.col("userMetadata").startswith(json.dumps({AUDIT: {}})[:-2]))
+        .orderBy("version")
+    )
+    completed = []
+    for commit in commits.collect():
+        record = json.loads(commit.userMetadata)[AUDIT]
+        if record["number"] > recorded:
+            metrics = commit.operationMetrics
+            changed = metrics.get("numTargetRowsUpdated") or metrics.get("numUpdatedRows")
+            record |= {"messages": int(changed), "bronze_version": commit.version}
+            _append_operation(spark, record, (AUDIT, record["number"]))
+            completed.append(record)
+    return completed
+
+
+def record_operation(
+    spark: SparkSession,
+    operation: str,
+    began_at: datetime,
+    selection: dict,
+    messages: int,
+    bronze_version: int,
+) -> None:
+    """Append one row to bronze.operations, performed by this user.
+
+    Args:
+        operation: reroute, replay, erase or retention.
+        began_at: when it began, with its time zone.
+        selection: which messages were asked for; names no data subject.
+        messages: how many were changed or removed.
+        bronze_version: the commit of bronze.messages that did it.
+    """
+    _append_operation(
+        spark,
+        {
+            "operation": operation,
+            "began_at": _microseconds(began_at),
+            "performed_by": _performer(),
+            "selection": selection,
+            "messages": messages,
+            "bronze_version": bronze_version,
+        },
+    )
+
+
+def committed_version(spark: SparkSession, application: str, name: str = MESSAGES) -> int:
+    """Return the newest transaction version of `application` in a bronze table, -1 if none."""
+    jvm = spark._jvm
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(_path(name)))
     none = getattr(getattr(jvm, "scala.Option$"), "MODULE$").empty()
     found = log.update(False, none, none).transactions().get(application)
     return found.get() if found.isDefined() else -1
@@ -204,6 +373,33 @@ def quoted(text: str) -> str:
 def by_path(name: str) -> str:
     """Return the bronze table `name` as Spark SQL names it without a metastore."""
     return "delta.`" + str(_path(name)).replace("`", "``") + "`"
+
+
+def _append_operation(
+    spark: SparkSession, record: dict, transaction: tuple[str, int] | None = None
+) -> None:
+    values = {**record, "selection": json.dumps(record["selection"], ensure_ascii=False)}
+    schema = ", ".join(f"{name} {kind}" for name, kind, _ in OPERATION_COLUMNS)
+    frame = spark.createDataFrame(
+        [[values[name] for name, _, _ in OPERATION_COLUMNS]],
+        schema.replace("timestamp", "bigint"),
+    ).withColumn("began_at", F.timestamp_micros("began_at"))
+    writer = _append(frame.coalesce(1), OPERATIONS)
+    if transaction:
+        writer = writer.option("txnAppId", transaction[0]).option("txnVersion", transaction[1])
+    writer.save()
+
+
+def _performer() -> str:
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have no name
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()}"
+
+
+def _microseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1_000_000)
 
 
 def _append(frame: DataFrame, name: str) -> DataFrameWriter:

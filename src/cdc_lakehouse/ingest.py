@@ -5,7 +5,6 @@ import shutil
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -40,7 +39,8 @@ def ingest_files(
     """Land every new file below `path` in bronze.messages, in one commit.
 
     Messages that landed before their topic had a route are rerouted first, in a commit of their
-    own. Needs room in LAKEHOUSE_DIR for a copy of the new files.
+    own; where another command is changing bronze, the next ingest does it. Needs room in
+    LAKEHOUSE_DIR for a copy of the new files.
 
     Args:
         path: a folder, read recursively, or one file.
@@ -61,23 +61,9 @@ def ingest_files(
         return _Ingest(spark, routes, staging).run(root, topic)
 
 
-def reroute(project_dir: str | Path = ".") -> Counter[tuple[str, str]]:
-    """Give the unrouted messages of bronze whose topics have a route by now their format.
-
-    Returns:
-        The number of messages by topic and format; where there are none, nothing is committed.
-
-    Raises:
-        LakehouseError: no readable routes, an ingest at work, Spark failed.
-    """
-    routes = read_routes(Path(project_dir))
-    with _writing() as (spark, _):
-        return bronze.reroute(spark, routes)
-
-
 @contextmanager
 def _writing() -> Iterator[tuple[SparkSession, Path]]:
-    """Yield Spark and a folder to stage files in, to the one process that may write bronze."""
+    """Yield Spark and a folder to stage files in, to the one ingest of files at work."""
     temporary = lakehouse_dir() / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
     with hold("ingest", "One ingest of files runs at a time: run again when it has ended."):
@@ -106,7 +92,7 @@ class _Ingest:
         self.report = IngestReport()
 
     def run(self, root: str, topic: str | None) -> IngestReport:
-        self.report.rerouted = bronze.reroute(self.spark, self.routes)
+        self.reroute()
         self.finish_interrupted()
         paths = list(find_files(root, self.refuse))
         self.report.found = len(paths)
@@ -122,6 +108,15 @@ class _Ingest:
             self.land(files, batch)
         self.report.seconds = time.monotonic() - self.clock
         return self.report
+
+    def reroute(self) -> None:
+        try:
+            held = hold("bronze", "The next ingest reroutes what is unrouted.")
+        except LakehouseError as error:
+            self.report.notes.append(str(error))
+            return
+        with held:
+            self.report.rerouted = bronze.reroute(self.spark, self.routes)
 
     def finish_interrupted(self) -> None:
         """Land what an earlier run wrote down but was stopped from landing, if it is unchanged."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from cdc_lakehouse.errors import short_message
 from cdc_lakehouse.files import UNFIT_NAME, Refused, is_parquet
+from cdc_lakehouse.replay import Replay
 from cdc_lakehouse.routes import UNROUTED
 
 
@@ -53,6 +54,26 @@ def reroute_text(rerouted: Counter[tuple[str, str]]) -> str:
     if not rerouted:
         return "Nothing to reroute: no unrouted message has a topic with a route."
     return f"{_counts(rerouted)}\n{rerouted.total():,} messages rerouted. dbt settles them next."
+
+
+def replay_text(replay: Replay) -> str:
+    """Return what a person reads about replayed messages."""
+    lines = []
+    if replay.replayed:
+        rows = [[*names, f"{count:,}"] for names, count in sorted(replay.replayed.items())]
+        lines += [
+            text_table(["topic", "outcome so far", "format", "messages"], rows),
+            f"{replay.replayed.total():,} messages replayed. `dbt build` settles them next, with "
+            "what seeds/topics.csv says now.",
+        ]
+    unrouted = sorted({topic for topic, _, name in replay.replayed if name == UNROUTED})
+    if unrouted:
+        lines.append(f"Without a line in seeds/topics.csv, so unrouted now: {', '.join(unrouted)}.")
+    if replay.in_line:
+        lines.append(f"{replay.in_line:,} messages are in line already: `dbt build` settles them.")
+    if replay.gone:
+        lines.append(f"{replay.gone:,} messages cannot be replayed: bronze no longer holds them.")
+    return "\n".join(lines) or "Nothing to replay: no message matches."
 
 
 def problem(path: str, error: Exception) -> str:

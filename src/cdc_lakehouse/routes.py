@@ -42,8 +42,7 @@ class Route:
 
     def matches(self, topic: str) -> bool:
         """Tell whether the route's name, in which `*` is any run of characters, covers `topic`."""
-        literals = (re.escape(literal) for literal in re.split(r"\*+", self.topic))
-        return re.fullmatch(".*".join(literals), topic, re.DOTALL) is not None
+        return covers(self.topic, topic)
 
 
 class Routes:
@@ -64,6 +63,12 @@ class Routes:
         """Return the topic's format, `unrouted` if no route covers it."""
         route = self.route_of(topic)
         return route.format if route else UNROUTED
+
+
+def covers(name: str, topic: str) -> bool:
+    """Tell whether `topic` is `name`, in which `*` is any run of characters."""
+    literals = (re.escape(literal) for literal in re.split(r"\*+", name))
+    return re.fullmatch(".*".join(literals), topic, re.DOTALL) is not None
 
 
 def read_routes(project_dir: Path) -> Routes:

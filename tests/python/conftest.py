@@ -4,7 +4,8 @@ import os
 import random
 import shutil
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -44,6 +45,15 @@ def _ingest(path):
     return ingest_files(path, project_dir=Path.cwd())
 
 
+def _command(arguments):
+    from cdc_lakehouse import cli
+
+    _root()
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        code = cli.main(list(arguments))
+    return code, out.getvalue(), err.getvalue()
+
+
 def _query(sql):
     return [row.asDict() for row in _root().newSession().sql(sql).collect()]
 
@@ -65,6 +75,10 @@ class Lakehouse:
         success, said, errors = self.process.submit(_dbt, arguments).result()
         assert success is not fails, errors
         return errors if fails else said
+
+    def command(self, *arguments):
+        """Run the command line in the lakehouse's process; return exit code, output and errors."""
+        return self.process.submit(_command, arguments).result()
 
     def query(self, sql):
         """Return the rows of a query as dictionaries."""

@@ -1,0 +1,257 @@
+"""Put messages that have landed back in line: dbt settles them as if they were new."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cdc_lakehouse import bronze
+from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.routes import Routes, covers, read_routes
+from cdc_lakehouse.session import hold, lakehouse_dir, open_session, warehouse_path
+
+# The codes of silver.events.reject_reason.
+REASONS = (
+    "duplicate_keys",
+    "empty_value",
+    "missing_database",
+    "missing_ddl",
+    "missing_image",
+    "missing_table",
+    "not_avro",
+    "not_json",
+    "not_text",
+    "not_utf8",
+    "unknown_charset",
+    "unknown_delete_image",
+    "unknown_format",
+    "unknown_operation",
+    "unknown_schema",
+    "unknown_time_zone",
+    "unrouted_topic",
+    "wrong_type",
+)
+IDENTITY = ["topic", "partition", "offset"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which messages a replay takes; a filter that is not given lets all pass.
+
+    Attributes:
+        reasons: codes of silver.events.reject_reason.
+        topics: names, in which `*` is any run of characters.
+        partition: one partition of the topics.
+        offsets: the first and the last offset; None is open.
+        settled: take accepted messages, too, not only rejected ones.
+        all: take every rejected message; excludes all other filters.
+    """
+
+    reasons: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    partition: int | None = None
+    offsets: tuple[int | None, int | None] | None = None
+    settled: bool = False
+    all: bool = False
+
+    def check(self) -> None:
+        """Refuse what cannot be meant.
+
+        Raises:
+            LakehouseError: no filter, filters that exclude each other, an empty range.
+        """
+        filters = self.given()
+        filters.pop("all", None)
+        if self.all and filters:
+            raise LakehouseError("--all takes every rejected message: leave the filters out.")
+        if not self.all and not filters:
+            raise LakehouseError(
+                "Say which messages: --reason, --topic, --partition or --offsets, "
+                "or --all for every rejected one."
+            )
+        if self.settled and (self.reasons or not self.topics):
+            raise LakehouseError(
+                "--settled takes accepted messages, which have no --reason: name their --topic. "
+                "`dbt build --full-refresh` settles all messages of all topics anew."
+            )
+        first, last = self.offsets or (None, None)
+        if first is not None and last is not None and first > last:
+            raise LakehouseError(f"--offsets {first}-{last} holds no offset: write FROM-TO.")
+
+    def given(self) -> dict:
+        """Return the filters that were given, by name."""
+        filters = asdict(self).items()
+        return {k: v for k, v in filters if v is not None and v is not False and v != ()}
+
+
+@dataclass
+class Replay:
+    """What became of a replay: numbers of messages by topic, outcome so far and format."""
+
+    replayed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    in_line: int = 0  # match, but wait for dbt already
+    gone: int = 0  # match, but bronze no longer holds them
+
+
+def reroute(project_dir: str | Path = ".") -> Counter[tuple[str, str]]:
+    """Give the unrouted messages of bronze whose topics have a route by now their format.
+
+    Returns:
+        The number of messages by topic and format; where there are none, nothing is committed.
+
+    Raises:
+        LakehouseError: no readable routes, another command is changing bronze, Spark failed.
+    """
+    routes = read_routes(Path(project_dir))
+    with _changing_bronze("reroute") as spark:
+        return bronze.reroute(spark, routes)
+
+
+def replay(selection: Selection, project_dir: str | Path = ".") -> Replay:
+    """Put the messages that a selection takes back in line, in one commit of bronze.messages.
+
+    Each gets the format that seeds/topics.csv gives its topic now. One that is in line already,
+    since dbt has not run after its last replay or reroute, is left as it is. dbt may run
+    meanwhile: what it settles after this has read silver came with a later commit of bronze, and
+    such messages are in line by that same rule.
+
+    Args:
+        selection: which messages.
+        project_dir: the dbt project, for its seeds/topics.csv.
+
+    Raises:
+        LakehouseError: a wrong selection, no readable routes, silver has not been built yet,
+            another command is changing bronze, Spark failed.
+    """
+    selection.check()
+    routes = read_routes(Path(project_dir))
+    if not any(warehouse_path("silver", "events").glob("_delta_log/*.json")):
+        raise LakehouseError(
+            f"{lakehouse_dir()} has no silver.events yet, so no message has an outcome. "
+            "Run `dbt build` first."
+        )
+    with _changing_bronze("replay") as spark:
+        return _replay(spark, selection, routes)
+
+
+def _replay(spark: SparkSession, selection: Selection, routes: Routes) -> Replay:
+    began_at = datetime.now(UTC)
+    bronze.complete_operations(spark)
+    outcomes = _outcomes(spark, selection).localCheckpoint()
+    formats = {
+        row.topic: routes.format_of(row.topic)
+        for row in outcomes.select("topic").distinct().collect()
+    }
+    done = Replay()
+    if not formats:
+        return done
+    found = _with_states(spark, outcomes, sorted(formats)).localCheckpoint()
+    for row in found.groupBy("topic", "outcome", "state").count().collect():
+        if row.state == "settled":
+            done.replayed[row.topic, row.outcome, formats[row.topic]] = row["count"]
+        elif row.state == "in line":
+            done.in_line += row["count"]
+        else:
+            done.gone += row["count"]
+    if done.replayed:
+        found.where("state = 'settled'").select(IDENTITY).createOrReplaceTempView("replayed")
+        bronze.put_in_line(spark, "replayed", formats, began_at, selection.given())
+    return done
+
+
+def _outcomes(spark: SparkSession, selection: Selection) -> DataFrame:
+    """Return the selected messages of silver.events: identity, outcome, bronze_version."""
+    events = spark.read.format("delta").load(str(warehouse_path("silver", "events")))
+    rejected = F.col("kind") == "rejected"
+    if selection.reasons:
+        _check_reasons(selection.reasons, events.where(rejected))
+    conditions: list[Column] = [F.col("row_number") == 0]
+    if not selection.settled:
+        conditions.append(rejected)
+    if selection.reasons:
+        conditions.append(F.col("reject_reason").isin(*selection.reasons))
+    if selection.partition is not None:
+        conditions.append(F.col("partition") == selection.partition)
+    first, last = selection.offsets or (None, None)
+    if first is not None:
+        conditions.append(F.col("offset") >= first)
+    if last is not None:
+        conditions.append(F.col("offset") <= last)
+    for condition in conditions:
+        events = events.where(condition)
+    if selection.topics:
+        topics = [row.topic for row in events.select("topic").distinct().collect()]
+        taken = [t for t in topics if any(covers(name, t) for name in selection.topics)]
+        events = events.where(F.col("topic").isin(taken))
+    outcome = F.coalesce("reject_reason", "kind").alias("outcome")
+    return events.select(*IDENTITY, outcome, "bronze_version")
+
+
+def _check_reasons(reasons: tuple[str, ...], rejected: DataFrame) -> None:
+    unknown = sorted(set(reasons) - set(REASONS))
+    if unknown:  # a format of the project's own may have reasons of its own
+        found = {row[0] for row in rejected.select("reject_reason").distinct().collect()}
+        unknown = sorted(set(unknown) - found)
+        if unknown:
+            raise LakehouseError(
+                f"There is no reason {', '.join(unknown)}. "
+                f"The reasons are {', '.join(sorted(found | set(REASONS)))}."
+            )
+
+
+def _with_states(spark: SparkSession, outcomes: DataFrame, topics: list[str]) -> DataFrame:
+    """Tell of each outcome whether its message is gone, in line already, or settled as it is.
+
+    A message that a replay or a reroute has touched is of a later commit than its outcome.
+    """
+    # File statistics decide these.
+    offsets = outcomes.agg(F.min("offset"), F.max("offset")).first()
+    messages = (
+        bronze.read(spark, bronze.MESSAGES)
+        .where(F.col("topic").isin(topics) & F.col("offset").between(*offsets))
+        .select(*IDENTITY, F.col("_metadata.row_commit_version").alias("landed"))
+    )
+    wanted = messages.join(outcomes, IDENTITY, "left_semi")
+    landed = wanted.groupBy(IDENTITY).agg(F.min("landed").alias("landed"))
+    state = (
+        F.when(F.col("landed").isNull(), "gone")
+        .when(F.col("landed") > F.col("bronze_version"), "in line")
+        .otherwise("settled")
+    )
+    return outcomes.join(landed, IDENTITY, "left").withColumn("state", state)
+
+
+@contextmanager
+def _changing_bronze(command: str) -> Iterator[SparkSession]:
+    """Yield Spark to the one process that may change rows of bronze."""
+    with hold("bronze", "One command changes bronze at a time: run again when it has ended."):
+        try:
+            spark = open_session(metastore=False)
+            bronze.create_tables(spark)
+            yield spark
+        except (PySparkException, Py4JError, OSError) as error:
+            raise LakehouseError(
+                f"The {command} stopped: {short_message(error)}\n"
+                "Run it again when the cause is removed."
+            ) from error
+
+
+def parse_offsets(text: str) -> tuple[int | None, int | None]:
+    """Read FROM-TO, FROM-, -TO or one offset.
+
+    Raises:
+        LakehouseError: it is none of these.
+    """
+    match = re.fullmatch(r"(\d*)(-?)(\d*)", text, re.ASCII)
+    if not match or not (match[1] or match[3]):
+        raise LakehouseError(f"--offsets {text} is no range: write FROM-TO, for example 100-250.")
+    first, dash, last = match.groups()
+    return (int(first) if first else None, int(last) if last else None if dash else int(first))
