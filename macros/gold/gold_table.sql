@@ -39,10 +39,10 @@
 
 {#- Whether the table exists; one of another materialization is dropped, for its columns mean something else. -#}
 {% macro has_table_of_kind(storage, kind) -%}
-    {%- set exists = load_relation(storage) is not none -%}
+    {%- set exists = load_relation(storage) is not none or adapter.adopt(storage) -%}
     {%- if exists and adapter.table_property(storage, 'cdc_lakehouse.kind') != kind -%}
         {% do log(storage ~ ' is made anew: it was of another materialization', info=true) %}
-        {% do run_query('drop table ' ~ storage) %}
+        {% do adapter.remove_table(storage) %}
         {{ return(false) }}
     {%- endif -%}
     {{ return(exists) }}
@@ -94,13 +94,15 @@
         {% do adapter.create_schema(table.storage) %}
         {% do run_query(create_delta_table(table.storage, table.stored_columns, table.properties, table.options.cluster_by)) %}
     {%- endif -%}
-    {%- if not table.exists or table.rebuild or load_cached_relation(this) is none -%}
+    {#- The view of problems is made last: where it is, a run that was killed has made the others. -#}
+    {%- set last_view = table.storage.incorporate(path={'identifier': table.storage.identifier ~ '_problems'}) -%}
+    {%- if not table.exists or table.rebuild or load_cached_relation(this) is none or load_relation(last_view) is none -%}
         {% do run_query('create or replace view ' ~ table.view ~ ' with schema evolution as ' ~ view_of_rows) %}
         {% do run_query(create_view_of_rows_without_key(table, sql)) %}
-        {% do run_query(create_view_of_problems(table)) %}
         {%- if model.config.materialized == 'history' -%}
             {% do run_query(create_function_as_of(table)) %}
         {%- endif -%}
+        {% do run_query(create_view_of_problems(table)) %}
     {%- endif -%}
 {%- endmacro %}
 

@@ -27,7 +27,7 @@
 {% macro window_to_settle() -%}
     {%- set messages = api.Relation.create(schema='bronze', identifier='messages') -%}
     {%- set target = this.incorporate(type='table') -%}
-    {%- set exists = load_cached_relation(this) is not none -%}
+    {%- set exists = load_cached_relation(this) is not none or adapter.adopt(target) -%}
     {%- set rebuild = exists and (should_full_refresh() or has_changed_columns(target, model.columns.values() | list)) -%}
     {%- set read = adapter.watermark(target, 'bronze.messages') if exists and not rebuild else none -%}
     {%- set last = adapter.delta_version(messages) -%}

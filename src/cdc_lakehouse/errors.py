@@ -1,8 +1,39 @@
 """The one exception whose text is meant for the person at the keyboard."""
 
+import errno
+import os
+import re
+from pathlib import Path
+
+# What a write fails with, whatever is written; a read fails with none of them.
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+NOT_WRITABLE = {errno.EROFS, errno.EACCES, errno.EPERM}
+# The same in the words of Java's exceptions, among much else.
+JAVA_CANNOT_WRITE = re.compile(
+    rf"(?:Exception|Error): [^\n]*({'|'.join(map(os.strerror, sorted(DISK_FULL | {errno.EROFS})))})"
+)
+# A file of a Delta log that cannot be read, or is missing, in the words of Spark and Delta.
+DAMAGED_LOG = re.compile(
+    r"(?:FAILED_READ_FILE|DELTA_TRUNCATED_TRANSACTION_LOG)[^\n]*?"
+    r"file:/*(?P<folder>/[^\n]*/(?P<schema>[^/\n]*)\.db/(?P<table>[^/\n]*)/_delta_log)"
+    r"/(?P<file>\d{20}\.[\w.]*(?:json|parquet))"
+)
+
 
 class LakehouseError(Exception):
     """Something a user can act on: the text names the thing, what was found and what to do."""
+
+
+def cannot_write(path: Path, error: OSError) -> LakehouseError:
+    """Return the error of a path in LAKEHOUSE_DIR that cannot be written: why, and what to do."""
+    if error.errno in DISK_FULL:
+        remedy = "Free room there and run again; that completes what was begun."
+    elif error.errno in NOT_WRITABLE:
+        remedy = "Make it writable, or let LAKEHOUSE_DIR name a folder that is."
+    else:
+        remedy = "Move away what is in its place, or let LAKEHOUSE_DIR name another folder."
+    reason = os.strerror(error.errno) if error.errno else error
+    return LakehouseError(f"{path} cannot be written: {reason}. {remedy}")
 
 
 def short_message(error: BaseException, limit: int = 1500) -> str:
@@ -11,6 +42,13 @@ def short_message(error: BaseException, limit: int = 1500) -> str:
     while java is not None:
         texts.append(java.getMessage() or java.toString())
         java = java.getCause()
+    if failed := next(filter(None, map(JAVA_CANNOT_WRITE.search, texts)), None):
+        return (
+            f"{failed[1]}, where Spark writes. Free room in LAKEHOUSE_DIR, or make it writable, "
+            "and run again."
+        )
+    if damaged := next(filter(None, map(DAMAGED_LOG.search, texts)), None):
+        return _damaged_log(damaged)
     lines: list[str] = []
     for text in texts or [str(error)]:
         for line in text.split("JVM stacktrace")[0].splitlines():
@@ -19,3 +57,22 @@ def short_message(error: BaseException, limit: int = 1500) -> str:
             if line.strip() and line not in lines:
                 lines.append(line)
     return "\n".join(lines)[:limit]
+
+
+def _damaged_log(found: re.Match) -> str:
+    table = f"{found['schema']}.{found['table']}"
+    if "checkpoint" in found["file"]:
+        remedy = "Move it away: Delta reads the commits that it sums up instead."
+    elif found["schema"] == "bronze":
+        remedy = (
+            "Put it back from a backup. Without one, if it is the newest commit, move it away and "
+            "run the ingest again: it lands again what that commit brought."
+        )
+    else:
+        remedy = (
+            "Put it back from a backup. Without one, if it is the newest commit, move it away and "
+            f"run `dbt run --full-refresh -s {found['table']}`."
+        )
+    return (
+        f"The log of {table} is damaged: {found['folder']}/{found['file']} cannot be read. {remedy}"
+    )

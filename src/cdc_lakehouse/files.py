@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from cdc_lakehouse.errors import DISK_FULL, cannot_write
 from cdc_lakehouse.session import lakehouse_dir
 
 PARQUET = ".parquet"
@@ -116,6 +117,7 @@ def stage(file: File, folder: Path) -> File:
 
     Raises:
         one of UNFIT: the file cannot be landed; nothing of it is left in `folder`.
+        LakehouseError: there is no room in `folder`.
     """
     target = folder / f"{uuid4().hex}.parquet"
     try:
@@ -127,8 +129,10 @@ def stage(file: File, folder: Path) -> File:
         now = describe(file.path)
         if (now.size, now.modified_at_ns) != (file.size, file.modified_at_ns):
             raise Refused("changed while it was read. Run again when it is complete.")
-    except UNFIT:
+    except UNFIT as error:
         target.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in DISK_FULL:
+            raise cannot_write(folder, error) from None
         raise
     return file
 

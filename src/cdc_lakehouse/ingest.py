@@ -16,7 +16,13 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse import bronze
-from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.errors import (
+    DISK_FULL,
+    NOT_WRITABLE,
+    LakehouseError,
+    cannot_write,
+    short_message,
+)
 from cdc_lakehouse.files import (
     UNFIT,
     File,
@@ -28,7 +34,7 @@ from cdc_lakehouse.files import (
 )
 from cdc_lakehouse.report import IngestReport, problem
 from cdc_lakehouse.routes import Routes, read_routes
-from cdc_lakehouse.session import hold, lakehouse_dir, open_session
+from cdc_lakehouse.session import hold, lakehouse_dir, make_folder, open_session
 
 APPLICATION = "lakehouse ingest files"
 
@@ -64,23 +70,25 @@ def ingest_files(
 @contextmanager
 def _writing() -> Iterator[tuple[SparkSession, Path]]:
     """Yield Spark and a folder to stage files in, to the one ingest of files at work."""
-    temporary = lakehouse_dir() / "tmp"
-    temporary.mkdir(parents=True, exist_ok=True)
+    temporary = make_folder(lakehouse_dir() / "tmp")
     with hold("ingest", "One ingest of files runs at a time: run again when it has ended."):
-        for left_over in temporary.glob("ingest-*"):
-            shutil.rmtree(left_over)
-        with tempfile.TemporaryDirectory(prefix="ingest-", dir=temporary) as staging:
-            try:
+        try:
+            for left_over in temporary.glob("ingest-*"):
+                shutil.rmtree(left_over)
+            with tempfile.TemporaryDirectory(prefix="ingest-", dir=temporary) as staging:
                 # Many small files share a task: opening one is cheap here.
                 cheap = {"spark.sql.files.openCostInBytes": "262144"}
                 spark = open_session(metastore=False, overrides=cheap)
                 bronze.create_tables(spark)
                 yield spark, Path(staging)
-            except (PySparkException, Py4JError, OSError) as error:
-                raise LakehouseError(
-                    f"The ingest stopped: {short_message(error)}\n"
-                    "Run again when the cause is removed; that completes what was begun."
-                ) from error
+        except (PySparkException, Py4JError, OSError) as error:
+            if getattr(error, "errno", None) in DISK_FULL | NOT_WRITABLE:
+                raise cannot_write(Path(error.filename or temporary), error) from None
+            said = " ".join(short_message(error).splitlines())
+            raise LakehouseError(
+                f"The ingest stopped: {said} Run again when the cause is removed; that completes "
+                "what was begun."
+            ) from error
 
 
 class _Ingest:

@@ -3,15 +3,18 @@
 import fcntl
 import logging
 import os
+import struct
 import sys
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.errors import LakehouseError, cannot_write, short_message
 from cdc_lakehouse.jars import installed_jars
 from cdc_lakehouse.java import find_java
 
@@ -26,6 +29,19 @@ def lakehouse_dir() -> Path:
 def warehouse_path(schema: str, table: str) -> Path:
     """Return where the Delta table `schema.table` lives."""
     return lakehouse_dir() / "warehouse" / f"{schema}.db" / table
+
+
+def make_folder(path: Path) -> Path:
+    """Make a folder of LAKEHOUSE_DIR, unless it is there, and return it.
+
+    Raises:
+        LakehouseError: it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    return path
 
 
 def settings(metastore: bool) -> dict[str, str]:
@@ -89,10 +105,12 @@ def open_session(metastore: bool, overrides: Mapping[str, str] | None = None) ->
     Raises:
         LakehouseError: no usable Java, the jars have not been fetched, or Spark does not start.
     """
-    find_java()
     home = lakehouse_dir()
     for folder in ("tmp", "warehouse"):
-        (home / folder).mkdir(parents=True, exist_ok=True)
+        make_folder(home / folder)
+    if metastore and SparkContext._active_spark_context is None:
+        _refuse_other_java(home / "metastore_db" / "dbex.lck")
+    find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     builder = SparkSession.builder
@@ -101,6 +119,8 @@ def open_session(metastore: bool, overrides: Mapping[str, str] | None = None) ->
     try:
         with _standard_error_to(home / "spark.log"):
             return builder.getOrCreate()
+    except LakehouseError:
+        raise
     except Exception as error:
         message = f"Spark did not start: {short_message(error)}\nMore in {home / 'spark.log'}."
         raise LakehouseError(message) from error
@@ -109,8 +129,12 @@ def open_session(metastore: bool, overrides: Mapping[str, str] | None = None) ->
 @contextmanager
 def _standard_error_to(path: Path) -> Iterator[None]:
     """Let the processes that start meanwhile write their standard error to a file."""
+    try:
+        log = open(path, "ab")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise cannot_write(path, error) from None
     kept = os.dup(2)
-    with open(path, "ab") as log:
+    with log:
         os.dup2(log.fileno(), 2)
         try:
             yield
@@ -129,17 +153,70 @@ def hold(name: str, remedy: str) -> IO[str]:
     Raises:
         LakehouseError: another process holds it; the text names the process.
     """
-    path = lakehouse_dir() / "locks" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = open(path, "a+")  # noqa: SIM115 - held open for the life of the process
+    path = make_folder(lakehouse_dir() / "locks") / name
+    try:
+        lock = open(path, "a+")  # noqa: SIM115 - held open for the life of the process
+    except OSError as error:
+        raise cannot_write(path, error) from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()} ({' '.join(sys.argv)[:200]})")
+        lock.flush()
     except BlockingIOError:
         lock.seek(0)
         holder = lock.read().strip() or "another process"
         lock.close()
         raise LakehouseError(f"{lakehouse_dir()} is in use by {holder}. {remedy}") from None
-    lock.truncate(0)
-    lock.write(f"process {os.getpid()} ({' '.join(sys.argv)[:200]})")
-    lock.flush()
+    except OSError as error:
+        with suppress(OSError):  # what could not be written is tried again
+            lock.close()
+        raise cannot_write(path, error) from None
     return lock
+
+
+def _refuse_other_java(lock: Path, patience: float = 20) -> None:
+    """Refuse a metastore that a Java has open though this process holds the lock `metastore`.
+
+    It is that of a killed dbt, which ends by itself within `patience` seconds, or of another
+    program. Left to Derby, the refusal takes longer and fills the log with stacks.
+    """
+    deadline = time.monotonic() + patience
+    while (holder := _posix_lock_holder(lock)) is not None:
+        command = _command_of(holder)
+        if str(lakehouse_dir()) not in command or time.monotonic() > deadline:
+            raise LakehouseError(
+                f"{lock.parent} is in use by process {holder or 'unknown'} ({command[:200]}), "
+                "which is no dbt, query or show that runs here. Wait for it to end, or stop it."
+            )
+        time.sleep(0.1)
+
+
+def _posix_lock_holder(path: Path) -> int | None:
+    """Return the process that holds a POSIX lock on a file, as Derby does; None if none does.
+
+    Where the system does not tell the process it is 0.
+    """
+    try:
+        with open(path, "r+b") as file:
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except (BlockingIOError, PermissionError):
+                if sys.platform != "linux":
+                    return 0
+                layout = "hhqqi4x"  # type, whence, start, length, process
+                asked = struct.pack(layout, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+                found = struct.unpack(layout, fcntl.fcntl(file, fcntl.F_GETLK, asked))
+                return None if found[0] == fcntl.F_UNLCK else found[4]
+    except OSError:
+        pass  # there is no metastore yet, or opening it tells what is wrong
+    return None
+
+
+def _command_of(process: int) -> str:
+    """Return the command line of a process, empty where the system does not tell it."""
+    try:
+        command = Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return ""
+    return command.decode(errors="replace").replace("\0", " ").strip()

@@ -136,7 +136,7 @@ def sample(tmp_path_factory):
 
 # Seeds of random tests, the same for all processes of a run. What a commit does is tested with the
 # same histories every time; SEED=random and its like look for new ones, and are told at the start.
-SEEDS = ("SEED", "HISTORY_SEED", "HOSTILE_SEED")
+SEEDS = ("SEED", "HISTORY_SEED", "HOSTILE_SEED", "KILL_SEED")
 # What tests tell of what they did, for the end of the run.
 SAID: list[str] = []
 

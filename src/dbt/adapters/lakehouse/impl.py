@@ -1,5 +1,6 @@
 """What the materializations ask of Delta beyond SQL: a table's version and its watermarks."""
 
+import shutil
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +11,8 @@ from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse.bronze import quoted
+from cdc_lakehouse.session import warehouse_path
 from dbt.adapters.lakehouse.connections import WATERMARK, LakehouseConnectionManager, short_errors
 
 GENERATION = 2**40
@@ -72,6 +75,34 @@ class LakehouseAdapter(SparkAdapter):
     def _mark(self, relation: BaseRelation, name: str) -> int | None:
         mark = self._snapshot(relation).transactions().get(name)
         return mark.get() if mark.isDefined() else None
+
+    @available.parse(lambda *args, **kwargs: False)
+    def adopt(self, relation: BaseRelation) -> bool:
+        """Give a table that the metastore does not know, but that is there, its name.
+
+        Delta commits a new table before the metastore learns of it, and refuses to make one where
+        a folder is: after a kill in between, or without the old metastore, no run could go on.
+
+        Returns:
+            Whether there was one. What a CREATE has left that committed nothing is removed.
+        """
+        folder = warehouse_path(relation.schema, relation.identifier)
+        if any((folder / "_delta_log").glob("[0-9]*.json")):
+            location = quoted(str(folder))
+            with short_errors():
+                self._spark().sql(f"create schema if not exists {relation.schema}")
+                self._spark().sql(f"create table {relation} using delta location {location}")
+            return True
+        if folder.is_dir():
+            shutil.rmtree(folder)
+        return False
+
+    @available.parse(lambda *args, **kwargs: None)
+    def remove_table(self, relation: BaseRelation) -> None:
+        """Drop a table and its files, also where the metastore holds the files for another's."""
+        with short_errors():
+            self._spark().sql(f"drop table {relation}")
+        shutil.rmtree(warehouse_path(relation.schema, relation.identifier), ignore_errors=True)
 
     @available.parse(lambda *args, **kwargs: 0)
     def delta_version(self, relation: BaseRelation) -> int:
