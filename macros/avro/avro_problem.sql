@@ -3,7 +3,7 @@
     coalesce(
         route_problem,
         case
-            when error_code is not null then struct(error_code as code, error_detail as detail)
+            when error_code is not null then struct(error_code as code, left(error_detail, 1000) as detail)
             when kind is null
                 then {{ problem('unknown_operation', "'operation is ' || coalesce(operation, 'missing')") }}
             when kind = 'row_change' and operation <> 'DELETE' and coalesce(size(after), 0) = 0

@@ -45,11 +45,12 @@
         count_if(_column_sequences is not null) as partial_changes,
         count_if(_truncated_table is not null) as truncates
         {%- for name in key %},
-        cast(min({{ adapter.quote(name) }}) as string) as first_{{ loop.index0 }},
-        cast(max({{ adapter.quote(name) }}) as string) as last_{{ loop.index0 }}
+        left(cast(min({{ adapter.quote(name) }}) as string), 1000) as first_{{ loop.index0 }},
+        left(cast(max({{ adapter.quote(name) }}) as string), 1000) as last_{{ loop.index0 }},
+        max(length(cast({{ adapter.quote(name) }} as string))) <= 1000 as is_short_{{ loop.index0 }}
         {%- endfor %}
         {%- if few %},
-        to_json(collect_set(cast({{ adapter.quote(key[0]) }} as string))) as keys
+        to_json(collect_set(left(cast({{ adapter.quote(key[0]) }} as string), 1000))) as keys
         {%- endif %}
     from {{ changes }}
 {%- endmacro %}
@@ -62,10 +63,13 @@
     not _image_is_complete and _operation in ('update'{{ ", 'delete'" if options.get('on_delete') == 'flag' }})
 {%- endmacro %}
 
-{#- A few keys are named, of many the first and the last: Delta skips the files that can hold none of them. -#}
+{#-
+    A few keys are named, of many the first and the last: Delta skips the files that can hold none of them. Not those of a column
+    with a value that is too long for a statement.
+-#}
 {% macro where_keys_are(columns, key, row, few) -%}
     {%- set conditions = [] -%}
-    {%- for column in columns if column.name in key and has_file_statistics(column.data_type) -%}
+    {%- for column in columns if column.name in key and has_file_statistics(column.data_type) and row['is_short_' ~ key.index(column.name)] -%}
         {%- set name, place = 'stored.' ~ adapter.quote(column.name), key.index(column.name) -%}
         {%- if few and place == 0 -%}
             {%- set values = [] -%}

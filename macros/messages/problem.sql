@@ -1,4 +1,4 @@
-{#- Why a message is rejected: a stable code, and what was found where. -#}
+{#- Why a message is rejected: a stable code, and what was found where, in a thousand characters at most. -#}
 {% macro problem(code, detail) -%}
-    struct('{{ code }}' as code, {{ detail }} as detail)
+    struct('{{ code }}' as code, left({{ detail }}, 1000) as detail)
 {%- endmacro %}

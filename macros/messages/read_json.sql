@@ -2,7 +2,8 @@
     The JSON object in `value` (bytes) as struct<fields, end_of_message: string, malformed: string>, its text passed through
     `prepare`. The last brace gives way to a last member: only if the text is one whole object does that member belong to it,
     so a cut text, a second object or anything else behind the first, which Spark's reader would not look at, shows.
-    `malformed` is filled where a value is not of its field's type.
+    `malformed` is filled where a value is not of its field's type. Without `maxStringLen` a text of more than 20 million
+    characters would be no JSON.
 -#}
 {% macro read_json(value, fields, prepare) -%}
     from_json(
@@ -11,7 +12,8 @@
         map(
             'columnNameOfCorruptRecord', 'malformed',
             'allowSingleQuotes', 'false',
-            'allowNonNumericNumbers', 'false'
+            'allowNonNumericNumbers', 'false',
+            'maxStringLen', '{{ var('max_message_bytes') }}'
         )
     )
 {%- endmacro %}

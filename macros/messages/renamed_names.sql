@@ -47,5 +47,5 @@
 
 {#- Whether a statement names a table or column, as a whole word. -#}
 {% macro mentions(statement, name) -%}
-    {{ statement }} rlike (r'(?iU)(?<![\w$#])\Q' || {{ name }} || r'\E(?![\w$#])')
+    {{ statement }} rlike (r'(?iU)(?<![\w$#])\Q' || replace({{ name }}, r'\E', r'\E\\E\Q') || r'\E(?![\w$#])')
 {%- endmacro %}

@@ -13,7 +13,7 @@ routes as (
         sort_array(
             collect_list(struct(
                 length(replace(topic, '*', '')) as precision,
-                '^' || replace('\\Q' || topic || '\\E', '*', '\\E.*\\Q') || '$' as pattern,
+                r'(?s)^\Q' || replace(replace(topic, r'\E', r'\E\\E\Q'), '*', r'\E.*\Q') || r'\E\z' as pattern,
                 topic as name,
                 format,
                 time_zone,
@@ -47,7 +47,8 @@ checked as (
         coalesce(
             try_to_timestamp('2000-01-01 00 ' || route.time_zone, 'yyyy-MM-dd HH VV') is not null or route.time_zone is null,
             false
-        ) as is_known_zone
+        ) as is_known_zone,
+        coalesce(octet_length(value) > {{ var('max_message_bytes') }}, false) as is_too_large
     from routed
 
 )
@@ -57,7 +58,8 @@ select
     partition,
     offset,
     format,
-    value,
+    -- Nothing may read it: the copies that reading makes would not fit in memory.
+    if(is_too_large, X'', value) as value,
     ingested_at,
     bronze_version,
     if(is_known_zone, coalesce(route.time_zone, 'UTC'), 'UTC') as time_zone,
@@ -65,6 +67,11 @@ select
     route.delete_image,
     route.database as route_database,
     case
+        when is_too_large
+            then {{ problem(
+                'too_large',
+                "'the value has ' || octet_length(value) || ' bytes, more than max_message_bytes of dbt_project.yml, " ~ var('max_message_bytes') ~ "'"
+            ) }}
         when not is_known_zone
             then {{ problem('unknown_time_zone', "'seeds/topics.csv gives topic ' || topic || ' the time zone ' || route.time_zone") }}
         when route.delete_image not in ('data', 'old')

@@ -37,8 +37,8 @@ select
     if(format = 'unrouted', 'unrouted_topic', 'unknown_format') as reject_reason,
     if(
         format = 'unrouted',
-        'seeds/topics.csv has no line for topic ' || topic,
-        'seeds/topics.csv gives topic ' || topic || ' the format ' || format || ', which has no model'
+        'seeds/topics.csv has no line for topic ' || left(topic, 900),
+        'seeds/topics.csv gives topic ' || left(topic, 900) || ' the format ' || format || ', which has no model'
     ) as reject_detail,
     bronze_version
 from messages

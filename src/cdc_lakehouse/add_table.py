@@ -67,6 +67,8 @@ RESERVED = """
     select semi session_user some table then to trailing true union unique unknown user using
     when where window with
 """
+# No database has longer names; a metastore, a file system and Jinja would each refuse them.
+LONGEST_NAME = 255
 # The hidden column that DataWorks sends of a table without a key.
 ROW_ID = "#alibaba_rds_row_id#"
 # What gold_storage has beside a table of gold, under its name and this.
@@ -226,6 +228,7 @@ class Gold:
                 f"{table} is there already: {is_read}. Edit that, or delete it with its entry in "
                 "the YAML beside it."
             )
+        _refuse_long_names(table)
         key = self._checked_key(table, key or table.key)
         if there:
             name = there.stem
@@ -456,9 +459,19 @@ def _listed(names: Sequence[str], limit: int = 10) -> str:
     return ", ".join(names[:limit]) + more
 
 
+def _refuse_long_names(table: SourceTable) -> None:
+    names = (table.database, table.schema or "", table.name, *table.columns)
+    longest = max(names, key=len)
+    if len(longest) > LONGEST_NAME:
+        raise LakehouseError(
+            f"{longest[:40]}... is a name of {len(longest):,} characters, and gold takes "
+            f"{LONGEST_NAME}. Write a model by hand if it is none by mistake."
+        )
+
+
 def _model_name(text: str) -> str:
-    """Return a name that Spark's catalog takes: ASCII letters, digits and _."""
-    return re.sub("[^a-z0-9]+", "_", text.lower()).strip("_") or "unnamed"
+    """Return a name that Spark's catalog takes: ASCII letters, digits and _, not too many."""
+    return re.sub("[^a-z0-9]+", "_", text.lower())[:40].strip("_") or "unnamed"
 
 
 def _in_backticks(name: str) -> str:

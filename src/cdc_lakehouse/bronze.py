@@ -24,6 +24,10 @@ LANDED_FILES = "landed_files"
 OPERATIONS = "operations"
 # The transactions by which the changes of bronze.messages and their audit rows are numbered.
 AUDIT = "lakehouse operations"
+# How the name of a staged file with a large message begins; the others' are hexadecimal.
+LARGE = "large-"
+# A watermark is a version of this table; each rebuild of its reader counts from a new multiple.
+GENERATION = 2**40
 
 # name, type, comment
 MESSAGE_COLUMNS = (
@@ -132,10 +136,14 @@ def append_messages(
     columns = columns.replace("timestamp_type", "timestampType")
     literal = re.sub(r"([\\*?{}\[\]])", r"\\\1", str(folder))  # Spark takes a path for a pattern
     format_map = F.from_json(F.lit(json.dumps(formats)), "map<string,string>")
+    reader = spark.read.schema(columns)
+    staged = reader.option("pathGlobFilter", "[0-9a-f]*").parquet(literal)
+    if any(folder.glob(f"{LARGE}*")):
+        # One after the other: the copies of two large messages at a time would not fit in memory.
+        large = reader.option("pathGlobFilter", f"{LARGE}*").parquet(literal).coalesce(1)
+        staged = staged.union(large)
     frame = (
-        spark.read.schema(columns)
-        .parquet(literal)
-        .withColumnRenamed("timestampType", "timestamp_type")
+        staged.withColumnRenamed("timestampType", "timestamp_type")
         .withColumn("format", F.try_element_at(format_map, F.col("topic")))
         .withColumn("ingested_at", F.timestamp_micros(F.lit(_microseconds(ingested_at))))
     )

@@ -67,6 +67,16 @@ def replay(options: argparse.Namespace) -> int:
     return 0
 
 
+def maintain(options: argparse.Namespace) -> int:
+    """Compact, checkpoint and vacuum the tables, and print what became of each."""
+    from cdc_lakehouse.maintain import maintain, parse_duration
+
+    enter_project(options.project_dir)
+    report = maintain(parse_duration(options.retention), options.wait)
+    print(report.text())
+    return 1 if report.problems else 0
+
+
 def show(options: argparse.Namespace) -> int:
     """Print one table, or a view of the whole lakehouse."""
     from cdc_lakehouse.show import run_query, show_lakehouse
@@ -168,6 +178,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--all", action="store_true", help="every rejected message")
     command.set_defaults(run=replay)
+    _add_project(command)
+
+    command = commands.add_parser("maintain", help="compact and vacuum all tables")
+    command.add_argument(
+        "--retention", metavar="TIME", default="7 days", help="of replaced files; default: 7 days"
+    )
+    command.add_argument(
+        "--wait", type=float, metavar="SECONDS", default=0, help="for dbt to end; default: 0"
+    )
+    command.set_defaults(run=maintain)
     _add_project(command)
 
     command = commands.add_parser("show", help="print a view of the lakehouse, or one table")

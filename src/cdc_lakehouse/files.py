@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from cdc_lakehouse.bronze import LARGE
 from cdc_lakehouse.errors import DISK_FULL, cannot_write
 from cdc_lakehouse.session import lakehouse_dir
 
@@ -25,7 +26,7 @@ UNFIT_NAME = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 MEBIBYTE = 1 << 20
 # What is in memory at once, and in one row group that Spark reads; a single row may be larger.
 BATCH_ROWS, BATCH_BYTES = 16_384, 16 * MEBIBYTE
-LONGEST_LINE = 1024 * MEBIBYTE  # bytes; Java and Parquet hold no value, nor copy of it, of 2 GiB
+LONGEST = 128 * MEBIBYTE  # bytes of a message; the embedded Spark's 2 GB hold it and its copies
 
 # The columns of Spark's Kafka source.
 STAGED = pa.schema(
@@ -63,6 +64,7 @@ class File:
     partition: int | None = None
     note: str = ""
     bytes: int = 0  # of the values
+    longest: int = 0  # bytes of a value
     messages: Counter[str] = field(default_factory=Counter)  # by topic
     highest: dict[str, int] = field(default_factory=dict)  # partition, by topic
 
@@ -121,14 +123,19 @@ def stage(file: File, folder: Path) -> File:
     """
     target = folder / f"{uuid4().hex}.parquet"
     try:
-        with pq.ParquetWriter(target, STAGED, use_dictionary=["topic"]) as writer:
+        # Statistics would hold two further copies of a large value, and nobody asks for them.
+        options = {"use_dictionary": ["topic"], "write_statistics": False}
+        with pq.ParquetWriter(target, STAGED, **options) as writer:
             for read in _parquet_batches(file) if is_parquet(file.path) else _line_batches(file):
                 batch = pa.record_batch([_as_staged(read, column) for column in STAGED], STAGED)
                 _count(file, batch)
-                writer.write_batch(batch)
+                for part in _row_groups(batch):
+                    writer.write_batch(part)
         now = describe(file.path)
         if (now.size, now.modified_at_ns) != (file.size, file.modified_at_ns):
             raise Refused("changed while it was read. Run again when it is complete.")
+        if file.longest > BATCH_BYTES:
+            target.rename(target.with_name(f"{LARGE}{target.name}"))
     except UNFIT as error:
         target.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno in DISK_FULL:
@@ -146,7 +153,26 @@ def _count(file: File, batch: pa.RecordBatch) -> None:
         topic = row["topic"]
         file.messages[topic] += row["partition_count"]
         file.highest[topic] = max(row["partition_max"], file.highest.get(topic, -1))
-    file.bytes += pc.sum(pc.binary_length(batch["value"])).as_py() or 0
+    lengths = pc.binary_length(batch["value"])
+    longest = pc.max(lengths).as_py() or 0
+    file.longest = max(longest, file.longest)
+    if longest > LONGEST:
+        raise Refused(
+            f"has a message of {longest:,} bytes; Spark can hold {LONGEST:,} of "
+            "them. Export the file without that message."
+        )
+    file.bytes += pc.sum(lengths).as_py() or 0
+
+
+def _row_groups(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Split a batch whose large values came together, for Spark has a whole one in memory."""
+    first, size = 0, 0
+    for number, length in enumerate(pc.binary_length(batch["value"]).to_pylist()):
+        if number > first and size + (length or 0) > BATCH_BYTES:
+            yield batch.slice(first, number - first)
+            first, size = number, 0
+        size += length or 0
+    yield batch.slice(first)
 
 
 def _line_batches(file: File) -> Iterator[pa.RecordBatch]:
@@ -169,12 +195,12 @@ def _take_lines(lines, first: int) -> list[bytes]:
     values: list[bytes] = []
     size = 0
     while len(values) < BATCH_ROWS and size < BATCH_BYTES:
-        line = lines.readline(LONGEST_LINE + 1)
+        line = lines.readline(LONGEST + 1)
         if not line:
             break
-        if len(line) > LONGEST_LINE:
+        if len(line) > LONGEST:
             raise Refused(
-                f"has more than {LONGEST_LINE:,} bytes in line {first + len(values) + 1:,}, more "
+                f"has more than {LONGEST:,} bytes in line {first + len(values) + 1:,}, more "
                 "than Spark can hold. Write one message a line."
             )
         values.append(line.removesuffix(b"\n").removesuffix(b"\r") if line[-1:] == b"\n" else line)

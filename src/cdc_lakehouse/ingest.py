@@ -76,8 +76,12 @@ def _writing() -> Iterator[tuple[SparkSession, Path]]:
             for left_over in temporary.glob("ingest-*"):
                 shutil.rmtree(left_over)
             with tempfile.TemporaryDirectory(prefix="ingest-", dir=temporary) as staging:
-                # Many small files share a task: opening one is cheap here.
-                cheap = {"spark.sql.files.openCostInBytes": "262144"}
+                cheap = {
+                    # Many small files share a task: opening one is cheap here.
+                    "spark.sql.files.openCostInBytes": "262144",
+                    # A file for each format is open, so that nothing has to be sorted by it.
+                    "spark.sql.maxConcurrentOutputFileWriters": "16",
+                }
                 spark = open_session(metastore=False, overrides=cheap)
                 bronze.create_tables(spark)
                 yield spark, Path(staging)

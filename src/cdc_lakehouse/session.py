@@ -77,6 +77,10 @@ def settings(metastore: bool) -> dict[str, str]:
         "spark.sql.ansi.enabled": "true",
         "spark.sql.shuffle.partitions": cores,
         "spark.sql.parquet.compression.codec": "zstd",
+        # A row group is in memory as a whole; the writer looks after every row, however large.
+        "spark.hadoop.parquet.block.size": str(32 << 20),
+        "spark.hadoop.parquet.block.size.row.check.min": "1",
+        "spark.hadoop.parquet.page.size.row.check.min": "1",
         # Python functions over a Parquet scan hang without this (SPARK-58241).
         "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
         # Delta replays its log in 50 tasks by default; listing a tiny folder takes as many.

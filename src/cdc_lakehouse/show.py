@@ -23,6 +23,7 @@ ACCOUNTING = """select topic, partition, messages, row_changes, schema_changes, 
     from silver.message_accounting order by topic, partition"""
 REJECTED = """select topic, reject_reason, messages, first_offset, last_offset, first_detail
     from silver.rejected_by_reason order by topic, reject_reason"""
+CELL = 60  # characters of a value in a table
 
 
 def show_lakehouse(rows: int = 5) -> None:
@@ -58,11 +59,11 @@ def run_query(sql: str, rows: int, csv: bool = False) -> None:
         LakehouseError: there are no tables yet, or Spark refuses the statement.
     """
     with tables_session() as spark:
-        header, cells = _fetch(spark, sql, rows + 1)
+        header, cells = _fetch(spark, sql, rows + 1, limit=None if csv else CELL)
     if csv:
         print("\n".join(",".join(map(_csv_field, line)) for line in [header, *cells[:rows]]))
     elif header:
-        print(text_table(header, cells[:rows]))
+        print(text_table(header, cells[:rows], CELL))
     if len(cells) > rows:
         print(f"lakehouse: only the first {rows:,} rows; --rows gives more.", file=sys.stderr)
 
@@ -73,20 +74,29 @@ def _csv_field(text: str | None) -> str:
     return '"' + text.replace('"', '""') + '"' if re.search('[",\r\n]|^$', text) else text
 
 
-def _fetch(spark: SparkSession, sql: str, rows: int) -> tuple[list[str], list[list[str | None]]]:
-    """Return the names of a result's columns and its first rows, each value as Spark writes it."""
+def _fetch(
+    spark: SparkSession, sql: str, rows: int, limit: int | None
+) -> tuple[list[str], list[list[str | None]]]:
+    """Return the names of a result's columns and its first rows, each value as Spark writes it.
+
+    Of each value come a few characters more than `limit`, for it may be larger than memory.
+    """
     frame = spark.sql(sql)
     # Numbered, for two columns of a query may have one name.
     numbered = frame.toDF(*(f"c{n}" for n in range(len(frame.columns)))).limit(rows)
-    return frame.columns, [list(r) for r in numbered.select(*map(_text, numbered.schema)).collect()]
+    texts = [_text(field, limit) for field in numbered.schema]
+    return frame.columns, [list(r) for r in numbered.select(*texts).collect()]
 
 
-def _text(field: StructField) -> Column:
+def _text(field: StructField, limit: int | None) -> Column:
     if isinstance(field.dataType, BinaryType):
-        return F.lower(F.hex(field.name))
+        shown = F.col(field.name) if limit is None else F.substring(field.name, 1, limit)
+        return F.lower(F.hex(shown))
     if isinstance(field.dataType, ArrayType | MapType | StructType):
-        return F.to_json(field.name, {"ignoreNullFields": "false"})
-    return F.col(field.name).cast("string")
+        text = F.to_json(field.name, {"ignoreNullFields": "false"})
+    else:
+        text = F.col(field.name).cast("string")
+    return text if limit is None else F.substring(text, 1, limit + 1)
 
 
 def _tables(spark: SparkSession, schema: str) -> list[str]:
@@ -96,7 +106,7 @@ def _tables(spark: SparkSession, schema: str) -> list[str]:
 
 
 def _print(spark: SparkSession, title: str, sql: str, rows: int, limit: int = 26) -> None:
-    print(f"{title}\n{text_table(*_fetch(spark, sql, rows), limit)}\n")
+    print(f"{title}\n{text_table(*_fetch(spark, sql, rows, limit), limit)}\n")
 
 
 @contextmanager

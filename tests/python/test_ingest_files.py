@@ -331,7 +331,7 @@ def test_a_second_ingest_is_refused(lake):
 
 
 def test_a_long_line_is_refused_whole(lake, monkeypatch):
-    monkeypatch.setattr(files, "LONGEST_LINE", 10)
+    monkeypatch.setattr(files, "LONGEST", 10)
     lake.put("t/long.json", b"short\n01234567890\n")
 
     [problem] = lake.ingest().problems

@@ -11,11 +11,9 @@ from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.bronze import quoted
+from cdc_lakehouse.bronze import GENERATION, quoted
 from cdc_lakehouse.session import warehouse_path
 from dbt.adapters.lakehouse.connections import WATERMARK, LakehouseConnectionManager, short_errors
-
-GENERATION = 2**40
 
 
 @dataclass

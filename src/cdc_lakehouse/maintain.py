@@ -1,0 +1,272 @@
+"""Keep the Delta tables of the lakehouse small: compact, checkpoint, vacuum, clean up."""
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import IO
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from cdc_lakehouse import bronze
+from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.report import text_table
+from cdc_lakehouse.session import hold, lakehouse_dir, open_session, warehouse_path
+
+MEBIBYTE = 1 << 20
+FILE_SIZE = 128 * MEBIBYTE  # bytes; smaller files of a table are put together up to it
+# A writer that has not committed yet must find its files; no run of a pipeline takes this long.
+SHORTEST = timedelta(hours=1)
+LEFT_OVER_AFTER = timedelta(days=1)
+UNITS = ("minute", "hour", "day", "week")
+# Commits that bring no row: who has not read them lags behind nothing.
+WITHOUT_ROWS = ("OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES")
+WAIT = "Run again when it has ended, or give --wait SECONDS."
+SETTINGS = {
+    "spark.databricks.delta.optimize.maxFileSize": str(FILE_SIZE),
+    "spark.databricks.delta.optimize.minFileSize": str(FILE_SIZE),
+    # A clustered part of a table that has reached its size is not rewritten; by default 100 GB.
+    "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold": str(1 << 30),
+    "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.targetCubeSize": str(
+        1 << 30
+    ),
+    # SHORTEST takes its place.
+    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+    # Its commits would make a table look changed to those that read what is new.
+    "spark.databricks.delta.vacuum.logging.enabled": "false",
+}
+
+
+@dataclass
+class Maintained:
+    """What became of a table: the files it consists of, and those that are left on disk."""
+
+    table: str
+    files_before: int
+    bytes_before: int
+    files: int = 0
+    bytes: int = 0
+    files_deleted: int = 0
+    bytes_deleted: int = 0
+    files_on_disk: int = 0
+    log_entries: int = 0
+
+
+@dataclass
+class MaintainReport:
+    """What a run did for each table, and what it left out and why."""
+
+    tables: list[Maintained] = field(default_factory=list)
+    left_overs: int = 0
+    notes: list[str] = field(default_factory=list)  # nothing to be done about
+    problems: list[str] = field(default_factory=list)
+    seconds: float = 0
+
+    def text(self) -> str:
+        """Return the summary that a person reads."""
+        header = ["table", "files before", "files", "bytes before", "bytes"]
+        header += ["files deleted", "bytes deleted", "files on disk", "log entries"]
+        rows = [[t.table, *(f"{n:,}" for n in list(vars(t).values())[1:])] for t in self.tables]
+        lines = [text_table(header, rows)] if rows else ["There are no tables yet."]
+        if self.left_overs:
+            lines.append(f"{self.left_overs:,} left-overs of killed runs removed from tmp")
+        lines.append(f"{len(rows):,} tables, {self.seconds:.1f} s")
+        if self.problems:
+            lines += [f"Left out ({len(self.problems):,}):", *self.problems]
+        return "\n".join([*lines[:-1], *self.notes, lines[-1]] if self.notes else lines)
+
+
+def parse_duration(text: str) -> timedelta:
+    """Return the duration that a text like `7 days` or `12 hours` names.
+
+    Raises:
+        LakehouseError: it names none.
+    """
+    match = re.fullmatch(r"\s*(\d{1,6})\s*([a-z]+?)s?\s*", text.lower())
+    if match is None or match[2] not in UNITS:
+        raise LakehouseError(
+            f"{text!r} is no duration. Write a number and a unit, for example '7 days': "
+            f"{', '.join(f'{unit}s' for unit in UNITS)}."
+        )
+    return timedelta(**{f"{match[2]}s": int(match[1])})
+
+
+def maintain(
+    retention: timedelta = timedelta(days=7), wait: float = 0, shortest: timedelta = SHORTEST
+) -> MaintainReport:
+    """Compact, checkpoint and vacuum every table of the lakehouse.
+
+    Bronze needs no metastore and never stands in the way of an ingest. The tables of silver and
+    gold are left to whoever holds the metastore, and named in the report.
+
+    Args:
+        retention: files that no longer belong to a table, and left-overs of killed runs, are
+            deleted when they are older.
+        wait: seconds to wait for those who hold a lock.
+        shortest: the shortest retention that is allowed.
+
+    Raises:
+        LakehouseError: the retention is too short, there are no tables, Spark fails.
+    """
+    if retention < shortest:
+        raise LakehouseError(
+            f"A retention of {retention} could delete files that a run is writing. "
+            f"Give {shortest} at least."
+        )
+    if not warehouse_path("bronze", bronze.MESSAGES).exists():
+        raise LakehouseError(
+            f"{lakehouse_dir()} has no tables yet. Run `lakehouse ingest files PATH`."
+        )
+    began_at = time.monotonic()
+    report = MaintainReport(left_overs=_remove_left_overs())
+    try:
+        spark = open_session(metastore=False).newSession()
+        for name, value in SETTINGS.items():
+            spark.conf.set(name, value)
+        deadline = began_at + wait
+        with ExitStack() as held:
+            if lock := _hold("bronze", deadline, "The tables of bronze", report):
+                held.enter_context(lock)
+                _maintain_schemas(spark, _is_bronze, retention, report)
+        with ExitStack() as held:
+            if lock := _hold("metastore", deadline, "The tables of silver and gold", report):
+                held.enter_context(lock)
+                _maintain_schemas(spark, lambda path: not _is_bronze(path), retention, report)
+    except (PySparkException, Py4JError, OSError) as error:
+        raise LakehouseError(
+            f"The maintenance stopped: {short_message(error)}\n"
+            "No table has lost anything by it: run again when the cause is removed."
+        ) from error
+    report.seconds = time.monotonic() - began_at
+    return report
+
+
+def _hold(name: str, deadline: float, what: str, report: MaintainReport) -> IO[str] | None:
+    while True:
+        try:
+            return hold(name, WAIT)
+        except LakehouseError as error:
+            if time.monotonic() >= deadline:
+                report.problems.append(f"{what}: {error}")
+                return None
+        time.sleep(0.2)
+
+
+def _is_bronze(path: Path) -> bool:
+    return path.parent.name == "bronze.db"
+
+
+def _maintain_schemas(
+    spark: SparkSession,
+    wanted: Callable[[Path], bool],
+    retention: timedelta,
+    report: MaintainReport,
+) -> None:
+    for log in sorted((lakehouse_dir() / "warehouse").glob("*.db/*/_delta_log")):
+        path = log.parent
+        if not wanted(path) or not any(log.glob("*.json")):
+            continue
+        try:
+            _maintain_table(spark, path, retention, report)
+        except (PySparkException, Py4JError) as error:
+            report.problems.append(f"{_name(path)}: {short_message(error)}")
+
+
+def _maintain_table(
+    spark: SparkSession, path: Path, retention: timedelta, report: MaintainReport
+) -> None:
+    table = "delta.`" + str(path).replace("`", "``") + "`"
+    before = _snapshot(spark, path)
+    done = Maintained(_name(path), before.numOfFiles(), before.sizeInBytes())
+    spark.sql(f"optimize {table}").collect()
+    if lag := _lag_of_silver(spark, path, retention):
+        report.notes.append(lag)
+    else:
+        files, size = _on_disk(path)
+        spark.sql(f"vacuum {table} retain {retention.total_seconds() / 3600} hours").collect()
+        left, size_left = _on_disk(path)
+        done.files_deleted, done.bytes_deleted = files - left, size - size_left
+    after = _snapshot(spark, path)
+    none = spark._jvm.scala.Option.empty()
+    after.deltaLog().checkpointAndCleanUpDeltaLog(after, none)
+    done.files, done.bytes = after.numOfFiles(), after.sizeInBytes()
+    done.files_on_disk, _ = _on_disk(path)
+    done.log_entries = sum(1 for _ in (path / "_delta_log").glob("*.json"))
+    report.tables.append(done)
+
+
+def _lag_of_silver(spark: SparkSession, path: Path, retention: timedelta) -> str | None:
+    """Say why files of bronze.messages have to stay; None if they need not.
+
+    Silver reads its commits one by one, and for that also the files that compaction has replaced
+    since. What is older than the retention may go only when silver has read it.
+    """
+    events = warehouse_path("silver", "events")
+    if path != warehouse_path("bronze", bronze.MESSAGES) or not (events / "_delta_log").exists():
+        return None
+    mark = _snapshot(spark, events).transactions().get("bronze.messages")
+    if mark.isEmpty():
+        return None
+    read = mark.get() % bronze.GENERATION
+    oldest = datetime.now(UTC) - retention
+    history = spark.sql(f"describe history {bronze.by_path(bronze.MESSAGES)}")
+    unread = (
+        history.where(F.col("version") > read)
+        .where(~F.col("operation").isin(*WITHOUT_ROWS))
+        .agg(F.min("timestamp").alias("first"), F.count("*").alias("commits"))
+        .first()
+    )
+    if unread.first is None or unread.first.astimezone(UTC) > oldest:
+        return None
+    return (
+        f"{_name(path)} was not vacuumed: silver has yet to read {unread.commits:,} commits of it, "
+        f"the first of {unread.first:%Y-%m-%d %H:%M}. Run `dbt run` first."
+    )
+
+
+def _snapshot(spark: SparkSession, path: Path):
+    """Return the latest state of a table in Delta's log."""
+    none = spark._jvm.scala.Option.empty()
+    log = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(path))
+    return log.update(False, none, none)
+
+
+def _on_disk(path: Path) -> tuple[int, int]:
+    """Return number and bytes of a table's files on disk, those of its log and checksums aside."""
+    sizes = [
+        os.path.getsize(os.path.join(folder, name))
+        for folder, _, names in os.walk(path)
+        for name in names
+        if "_delta_log" not in folder and not name.endswith(".crc")
+    ]
+    return len(sizes), sum(sizes)
+
+
+def _name(path: Path) -> str:
+    return f"{path.parent.name.removesuffix('.db')}.{path.name}"
+
+
+def _remove_left_overs() -> int:
+    """Remove what killed runs left in tmp, if none of this lakehouse runs; return how much."""
+    home = lakehouse_dir()
+    oldest = time.time() - LEFT_OVER_AFTER.total_seconds()
+    left = [path for path in (home / "tmp").glob("*") if path.lstat().st_mtime < oldest]
+    if not left:
+        return 0
+    with ExitStack() as held:
+        try:
+            for path in sorted((home / "locks").glob("*")):
+                held.enter_context(hold(path.name, ""))
+        except LakehouseError:
+            return 0  # they may be of the run that holds it
+        for path in left:
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+    return len(left)
