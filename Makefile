@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup run test lint check-machine
+.PHONY: help setup run test lint broker check-machine
 
 help: ## show what there is to type
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
@@ -12,13 +12,16 @@ run: setup ## land the sample topics, build silver and gold, show what came out
 	dbt build --resource-type seed --resource-type model
 	lakehouse show
 
-test: setup lint ## every check: lint, dbt unit and data tests, pytest
+test: setup broker lint ## every check: lint, dbt unit and data tests, pytest
 	pytest -n auto --maxprocesses 4 --dist loadfile tests/python
 
 lint:
 	ruff check .
 	ruff format --check .
 	sqlfluff lint --processes 0 models tests/*.sql tests/generic
+
+broker: setup
+	python tests/python/broker.py
 
 setup: .venv/.complete ## make the environment in .venv
 

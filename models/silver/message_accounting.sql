@@ -17,6 +17,18 @@ deliveries as (
 
 ),
 
+gaps as (
+
+    select
+        topic,
+        partition,
+        min(first_offset) as first_offset,
+        max(last_offset) as last_offset
+    from {{ source('bronze', 'offset_gaps') }}
+    group by topic, partition
+
+),
+
 outcomes as (
 
     select
@@ -52,9 +64,9 @@ copies as (
 )
 
 select
-    deliveries.topic,
-    deliveries.partition,
-    deliveries.messages,
+    coalesce(deliveries.topic, gaps.topic) as topic,
+    coalesce(deliveries.partition, gaps.partition) as partition,
+    coalesce(deliveries.messages, 0) as messages,
     coalesce(outcomes.row_changes, 0) as row_changes,
     coalesce(outcomes.snapshots, 0) as snapshots,
     coalesce(outcomes.inserts, 0) as inserts,
@@ -67,13 +79,16 @@ select
     coalesce(outcomes.controls, 0) as controls,
     coalesce(outcomes.rejected, 0) as rejected,
     coalesce(copies.repeated_changes, 0) as repeated_changes,
-    deliveries.deliveries - deliveries.messages as repeated_identities,
-    deliveries.last_offset - deliveries.first_offset + 1 - deliveries.messages as missing_offsets,
+    coalesce(deliveries.deliveries - deliveries.messages, 0) as repeated_identities,
+    greatest(deliveries.last_offset, gaps.last_offset) - least(deliveries.first_offset, gaps.first_offset) + 1
+    - coalesce(deliveries.messages, 0) as missing_offsets,
     deliveries.first_offset,
     deliveries.last_offset,
     outcomes.last_committed_at,
     deliveries.last_ingested_at
 from deliveries
+full join gaps
+    on deliveries.topic = gaps.topic and deliveries.partition = gaps.partition
 left join outcomes
     on deliveries.topic = outcomes.topic and deliveries.partition = outcomes.partition
 left join copies

@@ -22,6 +22,7 @@ HEADERS = "array<struct<key: string, value: binary>>"
 MESSAGES = "messages"
 LANDED_FILES = "landed_files"
 OPERATIONS = "operations"
+OFFSET_GAPS = "offset_gaps"
 # The transactions by which the changes of bronze.messages and their audit rows are numbered.
 AUDIT = "lakehouse operations"
 # How the name of a staged file with a large message begins; the others' are hexadecimal.
@@ -61,6 +62,13 @@ OPERATION_COLUMNS = (
     ("messages", "bigint", "How many messages it changed or removed"),
     ("bronze_version", "bigint", "The commit of bronze.messages that did it"),
 )
+GAP_COLUMNS = (
+    ("topic", "string", "The Kafka topic"),
+    ("partition", "int", "The partition of the topic"),
+    ("first_offset", "bigint", "The first offset that Kafka had deleted before it was read"),
+    ("last_offset", "bigint", "The last of them"),
+    ("found_at", "timestamp", "When the ingest that found the gap began"),
+)
 # The change feed and row tracking tell silver what is new; neither can be had for the commits
 # before it was switched on.
 MESSAGE_CLAUSES = (
@@ -69,11 +77,15 @@ MESSAGE_CLAUSES = (
 )
 FILE_CLAUSES = "comment 'The files that brought messages; written before their messages are'"
 OPERATION_CLAUSES = "comment 'The audit: every operation that changed or removed landed messages'"
+GAP_CLAUSES = "comment 'Offsets that Kafka deleted before they were read'"
 TABLES = {
     MESSAGES: (MESSAGE_COLUMNS, MESSAGE_CLAUSES),
     LANDED_FILES: (FILE_COLUMNS, FILE_CLAUSES),
     OPERATIONS: (OPERATION_COLUMNS, OPERATION_CLAUSES),
+    OFFSET_GAPS: (GAP_COLUMNS, GAP_CLAUSES),
 }
+# What tells how far a topic was read, by the column of the highest offset.
+READ_OFFSETS = {MESSAGES: "offset", OFFSET_GAPS: "last_offset"}
 
 
 def create_tables(spark: SparkSession) -> None:
@@ -359,6 +371,38 @@ def highest_partitions(spark: SparkSession, topics: set[str]) -> dict[str, int]:
             table = read(spark, name).where(F.col("topic").isin(unseen))
             highest.update(dict(table.groupBy("topic").agg(F.max("partition")).collect()))
     return highest
+
+
+def record_gaps(
+    spark: SparkSession, gaps: list[tuple[str, int, int, int]], found_at: datetime
+) -> None:
+    """Add gaps (topic, partition, first and last offset) to bronze.offset_gaps, each once."""
+    microseconds = int(found_at.timestamp() * 1_000_000)
+    rows = ", ".join(
+        f"({quoted(topic)}, {partition}, {first}, {last}, timestamp_micros({microseconds}))"
+        for topic, partition, first, last in gaps
+    )
+    columns = ", ".join(name for name, _, _ in GAP_COLUMNS)
+    spark.sql(
+        f"merge into {by_path(OFFSET_GAPS)} as known "
+        f"using (select * from values {rows} as gap({columns})) as gap "
+        "on known.topic = gap.topic and known.partition = gap.partition "
+        "and known.first_offset = gap.first_offset "
+        # Kafka may have deleted more since a run that was killed recorded it.
+        "when matched and known.last_offset < gap.last_offset then update set * "
+        "when not matched then insert *"
+    )
+
+
+def next_offsets(spark: SparkSession, topics: Iterable[str]) -> dict[tuple[str, int], int]:
+    """Return the offset after the highest that bronze knows of each partition of the topics."""
+    following: dict[tuple[str, int], int] = {}
+    for name, column in READ_OFFSETS.items():
+        table = read(spark, name).where(F.col("topic").isin(list(topics)))
+        for row in table.groupBy("topic", "partition").agg(F.max(column)).collect():
+            topic, partition, highest = row
+            following[topic, partition] = max(highest + 1, following.get((topic, partition), 0))
+    return following
 
 
 def forget_files(spark: SparkSession, batch: int, paths: Iterable[str]) -> None:

@@ -3,6 +3,8 @@
 import argparse
 import os
 import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -39,6 +41,32 @@ def ingest_files(options: argparse.Namespace) -> int:
     report = ingest_files(path, topic=options.topic, project_dir=project_dir)
     print(report.text())
     return 1 if report.problems else 0
+
+
+def ingest_kafka(options: argparse.Namespace) -> int:
+    """Land what is new in Kafka's topics and print what was landed."""
+    from cdc_lakehouse.kafka import ingest_kafka
+    from cdc_lakehouse.kafka_options import Request, parse_options
+
+    request = Request(
+        bootstrap_servers=options.bootstrap_servers
+        or os.environ.get("KAFKA_BOOTSTRAP_SERVERS", ""),
+        subscribe=options.subscribe or "",
+        subscribe_pattern=options.subscribe_pattern or "",
+        assign=options.assign or "",
+        starting_offsets=options.starting_offsets or "",
+        starting_timestamp=options.starting_timestamp,
+        max_offsets=options.max_offsets,
+        limit=options.limit,
+        options=parse_options(options.option),
+        options_file=os.path.abspath(options.options_file) if options.options_file else "",
+        name=options.name,
+        every=options.every if options.continuous else None,
+        accept_gaps=options.accept_gaps,
+        recover=options.recover,
+    )
+    print(ingest_kafka(request, project_dir=enter_project(options.project_dir)).text())
+    return 0
 
 
 def reroute(options: argparse.Namespace) -> int:
@@ -160,6 +188,11 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=ingest_files)
     _add_project(command)
 
+    command = sources.add_parser("kafka", help="land what is new in topics, each message once")
+    _add_kafka(command)
+    command.set_defaults(run=ingest_kafka)
+    _add_project(command)
+
     command = commands.add_parser("reroute", help="route messages that landed without a route")
     command.set_defaults(run=reroute)
     _add_project(command)
@@ -220,6 +253,73 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=add_table)
     _add_project(command)
     return parser
+
+
+def _add_kafka(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--bootstrap-servers", metavar="HOST:PORT", help="default: KAFKA_BOOTSTRAP_SERVERS"
+    )
+    command.add_argument("--subscribe", metavar="A,B", help="topics")
+    command.add_argument("--subscribe-pattern", metavar="REGEX", help="that a topic's name matches")
+    command.add_argument("--assign", metavar="JSON", help='partitions: {"A": [0, 1]}')
+    command.add_argument(
+        "--starting-offsets",
+        metavar="WHERE",
+        help='earliest (default), latest or {"A": {"0": 17}}; only where there is no checkpoint',
+    )
+    command.add_argument(
+        "--starting-timestamp", metavar="TIME", type=_milliseconds, help="2026-11-01T00:00:00+00:00"
+    )
+    command.add_argument(
+        "--max-offsets", metavar="N", type=_positive(int), help="at most so many a micro-batch"
+    )
+    command.add_argument("--limit", metavar="N", type=_positive(int), help="at most so many a run")
+    command.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="of Spark's Kafka source or of Kafka's clients; ${env:NAME} takes a secret from the "
+        "environment",
+    )
+    command.add_argument(
+        "--options-file", metavar="FILE", help="the same as Java properties, for example secrets"
+    )
+    command.add_argument("--name", default="kafka", help="of the stream; default: kafka")
+    command.add_argument(
+        "--continuous", action="store_true", help="stay up until SIGTERM or SIGINT"
+    )
+    command.add_argument(
+        "--every", metavar="SECONDS", type=_positive(float), default=10, help="default: 10"
+    )
+    command.add_argument(
+        "--accept-gaps", action="store_true", help="go on behind what Kafka deleted unread"
+    )
+    command.add_argument(
+        "--recover", action="store_true", help="go on behind what bronze has, without a checkpoint"
+    )
+
+
+def _milliseconds(text: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        shown = f"{text!r} is no time such as 2026-11-01T00:00:00+00:00"
+        raise argparse.ArgumentTypeError(shown) from None
+    return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000)
+
+
+def _positive(kind: type[int] | type[float]) -> Callable[[str], int | float]:
+    def positive(text: str) -> int | float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = 0
+        if not 0 < value < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+        return value
+
+    return positive
 
 
 def _add_project(command: argparse.ArgumentParser) -> None:

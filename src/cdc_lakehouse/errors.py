@@ -51,7 +51,7 @@ def short_message(error: BaseException, limit: int = 1500) -> str:
         return _damaged_log(damaged)
     lines: list[str] = []
     for text in texts or [str(error)]:
-        for line in text.split("JVM stacktrace")[0].splitlines():
+        for line in re.split("JVM stacktrace|=== Streaming Query", text)[0].splitlines():
             if line.lstrip().startswith(("'", "+-", ":-", ": ", "at ")):
                 break
             if line.strip() and line not in lines:

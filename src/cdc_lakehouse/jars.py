@@ -12,6 +12,8 @@ from cdc_lakehouse.java import find_java
 
 HERE = Path(__file__).parent
 FOLDER = Path(sys.prefix, "share", "cdc_lakehouse", "jars")
+# Some mirrors lack the revision that belongs to Spark; without delegation tokens either will do.
+TOKEN_PROVIDERS = ("4.2.0", "4.0.0")
 
 
 def fetch_jars() -> list[Path]:
@@ -20,24 +22,43 @@ def fetch_jars() -> list[Path]:
     Raises:
         LakehouseError: no usable Java, or the repository could not be reached.
     """
+    for revision in TOKEN_PROVIDERS:
+        reason = retrieve(HERE / "jars.xml", FOLDER, f"-Dtoken.provider={revision}")
+        if not reason:
+            return installed_jars()
+    raise LakehouseError(f"The jars could not be fetched:\n{reason}")
+
+
+def retrieve(ivy_file: Path, folder: Path, *properties: str) -> str:
+    """Let Ivy fill `folder` with the jars of `ivy_file`, or leave it alone where one is missing.
+
+    Args:
+        properties: for Java, `-Dname=value`; the file may use them as `${name}`.
+
+    Returns:
+        Why it could not be done; an empty text where it was.
+
+    Raises:
+        LakehouseError: no usable Java.
+    """
     java = find_java()
     ivy = next(Path(pyspark.__file__).parent.glob("jars/ivy-*.jar"))
     with tempfile.TemporaryDirectory() as cache:
         done = subprocess.run(
             [
-                *(java, "-jar", ivy, "-cache", cache),
-                *("-settings", HERE / "jars_settings.xml", "-ivy", HERE / "jars.xml"),
+                *(java, *properties, "-jar", ivy, "-cache", cache),
+                *("-settings", HERE / "jars_settings.xml", "-ivy", ivy_file),
                 *("-confs", "default", "-types", "jar", "bundle"),
-                *("-sync", "-retrieve", FOLDER / "[artifact]-[revision].[ext]"),
+                *("-sync", "-retrieve", folder / "[artifact]-[revision].[ext]"),
             ],
             capture_output=True,
             text=True,
             check=False,
         )
-    if done.returncode or not list(FOLDER.glob("*.jar")):
-        reason = [line for line in done.stdout.splitlines() if "::" in line or "ERROR" in line]
-        raise LakehouseError("The Delta jars could not be fetched:\n" + "\n".join(reason[-12:]))
-    return installed_jars()
+    if done.returncode == 0 and list(folder.glob("*.jar")):
+        return ""
+    reason = [line for line in done.stdout.splitlines() if "::" in line or "ERROR" in line]
+    return "\n".join(reason[-12:]) or done.stderr[-1000:] or "Ivy gave no reason."
 
 
 def installed_jars() -> list[Path]:

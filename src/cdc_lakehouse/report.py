@@ -49,6 +49,39 @@ class IngestReport:
         return "\n".join(lines)
 
 
+@dataclass
+class KafkaReport:
+    """What a run landed of each partition of the topics that it read, and what it found out."""
+
+    topics: int = 0  # that were read
+    seconds: float = 0
+    # topic, partition, format, messages, first and last offset
+    landed: list[tuple[str, int, str, int, int, int]] = field(default_factory=list)
+    rerouted: Counter[tuple[str, str]] = field(default_factory=Counter)  # by topic and format
+    notes: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """Return the summary that a person reads."""
+        lines = [reroute_text(self.rerouted)] if self.rerouted else []
+        messages = sum(row[3] for row in self.landed)
+        if messages:
+            header = ["topic", "partition", "format", "messages", "first offset", "last offset"]
+            cells = [
+                [t, str(p), f, *(f"{n:,}" for n in numbers)] for t, p, f, *numbers in self.landed
+            ]
+            lines.append(text_table(header, cells))
+        else:
+            lines.append(
+                f"Nothing to land: no message is new in the {self.topics:,} topics that were read."
+            )
+        topics = len({row[0] for row in self.landed})
+        lines.append(f"{topics:,} topics, {messages:,} messages, {self.seconds:.1f} s")
+        unrouted = sorted({row[0] for row in self.landed if row[2] == UNROUTED})
+        if unrouted:
+            lines.append(f"Unrouted: {', '.join(unrouted)}. Add a line each to seeds/topics.csv.")
+        return "\n".join([*lines, *self.notes])
+
+
 def reroute_text(rerouted: Counter[tuple[str, str]]) -> str:
     """Return what a person reads about rerouted messages."""
     if not rerouted:

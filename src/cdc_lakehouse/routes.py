@@ -64,6 +64,10 @@ class Routes:
         route = self.route_of(topic)
         return route.format if route else UNROUTED
 
+    def in_precedence(self) -> list[Route]:
+        """Return all routes; of those that cover a topic, the first is the one that counts."""
+        return [*self._exact.values(), *self._globs]
+
 
 def covers(name: str, topic: str) -> bool:
     """Tell whether `topic` is `name`, in which `*` is any run of characters."""

@@ -54,6 +54,13 @@ def _command(arguments):
     return code, out.getvalue(), err.getvalue()
 
 
+def _ingest_kafka(request):
+    from cdc_lakehouse.kafka import ingest_kafka
+
+    _root()
+    return ingest_kafka(request, project_dir=Path.cwd())
+
+
 def _query(sql):
     return [row.asDict() for row in _root().newSession().sql(sql).collect()]
 
@@ -69,6 +76,10 @@ class Lakehouse:
     def ingest(self, path):
         """Land the files below `path`; return the ingest's report."""
         return self.process.submit(_ingest, Path(path)).result()
+
+    def ingest_kafka(self, request):
+        """Land what is new in Kafka; return the ingest's report."""
+        return self.process.submit(_ingest_kafka, request).result()
 
     def dbt(self, *arguments, fails=False):
         """Run dbt; return what each node said (or, where it has to fail, the messages)."""

@@ -1,0 +1,152 @@
+"""The checkpoint of a Kafka stream: read before Spark does, set aside, begun anew.
+
+Spark keeps in it the offsets up to which each micro-batch reads (offsets/N, written before the
+batch), that it ended (commits/N) and where the first began (sources/0/0).
+"""
+
+import json
+import shutil
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from cdc_lakehouse import bronze
+from cdc_lakehouse.errors import short_message
+from cdc_lakehouse.kafka_options import Offsets, read_offsets, write_offsets
+from cdc_lakehouse.session import lakehouse_dir
+
+STARTING_OFFSETS = "starting_offsets.json"
+TOPIC_IDS = "topic_ids.json"
+SPARKS = ("metadata", "sources", "offsets", "commits")
+
+
+class Unreadable(Exception):
+    """What is wrong with a checkpoint: the rest of a sentence that begins with its path."""
+
+
+@dataclass
+class Position:
+    """Where a stream stands: what bronze has of it, and the end of a batch it has not, if any."""
+
+    landed: Offsets
+    planned: Offsets
+
+
+class Checkpoint:
+    """LAKEHOUSE_DIR/checkpoints/kafka/<name>."""
+
+    def __init__(self, spark: SparkSession, name: str):
+        self.spark = spark
+        self.path = lakehouse_dir() / "checkpoints" / "kafka" / name
+        self._next = self.path.with_name(f"{name}.next")
+        # What a run left that was killed in `begin`; the old checkpoint counts while it is there.
+        if not self.path.exists() and (self._next / STARTING_OFFSETS).exists():
+            self._next.rename(self.path)
+        shutil.rmtree(self._next, ignore_errors=True)
+
+    def exists(self) -> bool:
+        """Tell whether a stream has begun here, or was told where to begin."""
+        return any((self.path / name).exists() for name in (*SPARKS, STARTING_OFFSETS))
+
+    def begin(self, offsets: Offsets) -> Path | None:
+        """Set what is there aside and have the next stream begin at `offsets`.
+
+        A kill at any moment leaves either the old checkpoint or the new one.
+
+        Returns:
+            Where the old checkpoint is now, if there was one.
+        """
+        self._next.mkdir(parents=True, exist_ok=True)
+        part = self._next / f"{STARTING_OFFSETS}.part"
+        part.write_text(write_offsets(offsets))
+        part.rename(self._next / STARTING_OFFSETS)
+        aside = None
+        if self.path.exists():
+            moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+            aside = self.path.rename(self.path.with_name(f"{self.path.name}.{moment}"))
+        self._next.rename(self.path)
+        return aside
+
+    def position(self) -> Position:
+        """Return where the stream stands.
+
+        Raises:
+            Unreadable: a file of Spark's is missing, damaged, or older than what bronze has.
+        """
+        if not any((self.path / name).exists() for name in SPARKS):
+            return Position(self._json(STARTING_OFFSETS, read_offsets), {})
+        query = self._json("metadata", lambda text: json.loads(text)["id"])
+        planned, ended = self._newest("offsets"), self._newest("commits")
+        if ended >= 0:
+            self._lines(f"commits/{ended}")
+        landed = max(ended, bronze.committed_version(self.spark, query))
+        if landed > planned:
+            raise Unreadable(f"lacks offsets/{landed}, a batch that bronze has.")
+        if landed < planned - 1:
+            raise Unreadable(f"lacks commits/{planned - 1}.")
+        position = Position(self._offsets(landed), {})
+        if planned > landed:
+            position.planned = self._offsets(planned)
+        return position
+
+    def topic_ids(self) -> dict[str, str]:
+        """Return the ids that the topics had when they were first read."""
+        return self._json(TOPIC_IDS, json.loads) if (self.path / TOPIC_IDS).exists() else {}
+
+    def keep_topic_ids(self, ids: dict[str, str]) -> None:
+        """Add the ids of topics that are new to the stream."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        part = self.path / f"{TOPIC_IDS}.part"
+        part.write_text(json.dumps(ids | self.topic_ids(), indent=1))
+        part.rename(self.path / TOPIC_IDS)
+
+    def _offsets(self, batch: int) -> Offsets:
+        if batch >= 0:
+            return self._parsed(f"offsets/{batch}", self._lines(f"offsets/{batch}")[-1])
+        if (self.path / "sources/0/0").exists():
+            return self._parsed("sources/0/0", self._lines("sources/0/0")[-1])
+        if (self.path / STARTING_OFFSETS).exists():
+            return self._json(STARTING_OFFSETS, read_offsets)
+        if self._newest("offsets") >= 0:
+            raise Unreadable("lacks sources/0/0.")
+        return {}
+
+    def _newest(self, folder: str) -> int:
+        names = [path.name for path in (self.path / folder).glob("[0-9]*")]
+        return max((int(name) for name in names if name.isdecimal()), default=-1)
+
+    def _parsed(self, name: str, line: str) -> Offsets:
+        try:
+            return {} if line == "-" else read_offsets(line)
+        except (ValueError, TypeError, AttributeError):
+            raise Unreadable(f"has no offsets in {name}.") from None
+
+    def _lines(self, name: str) -> list[str]:
+        lines = self._text(name).lstrip("\0").splitlines()
+        if not lines or not lines[0].startswith("v") or len(lines) < 2:
+            raise Unreadable(f"has nothing that Spark wrote in {name}.")
+        return lines
+
+    def _json(self, name: str, read):
+        try:
+            return read(self._text(name))
+        except (ValueError, TypeError, AttributeError, KeyError):
+            raise Unreadable(f"has no sound JSON in {name}.") from None
+
+    def _text(self, name: str) -> str:
+        """Read a file as Spark does, which knows the digest of what it wrote."""
+        jvm = self.spark._jvm
+        path = jvm.org.apache.hadoop.fs.Path(str(self.path / name))
+        try:
+            hadoop = self.spark._jsparkSession.sparkContext().hadoopConfiguration()
+            stream = path.getFileSystem(hadoop).open(path)
+            try:
+                return jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
+            finally:
+                stream.close()
+        except Py4JJavaError as error:
+            reason = short_message(error).splitlines()[0]
+            raise Unreadable(f"cannot be read in {name}: {reason}.") from None
