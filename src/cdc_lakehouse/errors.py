@@ -10,7 +10,8 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 NOT_WRITABLE = {errno.EROFS, errno.EACCES, errno.EPERM}
 # The same in the words of Java's exceptions, among much else.
 JAVA_CANNOT_WRITE = re.compile(
-    rf"(?:Exception|Error): [^\n]*({'|'.join(map(os.strerror, sorted(DISK_FULL | {errno.EROFS})))})"
+    r"(?:^|\(|(?:Exception|Error): [^\n]*?)"
+    rf"({'|'.join(map(os.strerror, sorted(DISK_FULL | {errno.EROFS})))})"
 )
 # A file of a Delta log that cannot be read, or is missing, in the words of Spark and Delta.
 DAMAGED_LOG = re.compile(

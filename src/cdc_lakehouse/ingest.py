@@ -90,8 +90,8 @@ def _writing() -> Iterator[tuple[SparkSession, Path]]:
                 raise cannot_write(Path(error.filename or temporary), error) from None
             said = " ".join(short_message(error).splitlines())
             raise LakehouseError(
-                f"The ingest stopped: {said} Run again when the cause is removed; that completes "
-                "what was begun."
+                f"The ingest stopped: {said.rstrip(' .')}. When the cause is removed, the next run "
+                "completes what was begun."
             ) from error
 
 

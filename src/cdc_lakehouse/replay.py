@@ -30,6 +30,7 @@ REASONS = (
     "not_json",
     "not_text",
     "not_utf8",
+    "too_large",
     "unknown_charset",
     "unknown_delete_image",
     "unknown_format",

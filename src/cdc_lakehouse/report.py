@@ -95,7 +95,7 @@ def replay_text(replay: Replay) -> str:
     if replay.replayed:
         rows = [[*names, f"{count:,}"] for names, count in sorted(replay.replayed.items())]
         lines += [
-            text_table(["topic", "outcome so far", "format", "messages"], rows),
+            text_table(["topic", "outcome", "format", "messages"], rows),
             f"{replay.replayed.total():,} messages replayed. `dbt build` settles them next, with "
             "what seeds/topics.csv says now.",
         ]

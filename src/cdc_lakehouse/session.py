@@ -126,7 +126,8 @@ def open_session(metastore: bool, overrides: Mapping[str, str] | None = None) ->
     except LakehouseError:
         raise
     except Exception as error:
-        message = f"Spark did not start: {short_message(error)}\nMore in {home / 'spark.log'}."
+        said = " ".join(short_message(error).splitlines())
+        message = f"Spark did not start: {said} More in {home / 'spark.log'}."
         raise LakehouseError(message) from error
 
 

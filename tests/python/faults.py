@@ -65,7 +65,8 @@ class Process:
         with open(self.log, "ab") as output:
             self.begin = output.tell()
             self.process = subprocess.Popen(
-                [*prefix, sys.executable, "-u", "-m", module, *map(str, arguments)],
+                # A namespace that is entered begins in its root.
+                [*prefix, "env", f"--chdir={project}", *command(module, arguments)],
                 cwd=project,
                 env={**os.environ, **variables, **(environment or {})},
                 start_new_session=True,
@@ -99,6 +100,11 @@ class Process:
             kill = os.kill if python_alone else os.killpg
             kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+
+def command(module, arguments):
+    """Return the words that run a module of Python."""
+    return [sys.executable, "-u", "-m", module, *map(str, arguments)]
 
 
 def run(home, project, module, *arguments, **options):

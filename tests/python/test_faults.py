@@ -24,6 +24,7 @@ from test_ingest_files import TOPICS, Lake
 
 from cdc_lakehouse import bronze
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.jars import installed_jars
 from cdc_lakehouse.session import open_session
 
 MEBIBYTE = 1 << 20
@@ -73,11 +74,13 @@ def large_messages(count):
 def test_a_full_disk(laboratory, tmp_path):
     """Room runs out while an ingest copies files, while Spark writes, and while dbt does."""
     project, landing = laboratory.lakehouse.project, tmp_path / "landing"
-    messages = [json.dumps(message).encode() for message in large_messages(4)]
+    messages = [json.dumps(message).encode() for message in large_messages(8)]
     rows = [("lab.things", 0, offset, value) for offset, value in enumerate(messages)]
     write_messages(landing / "large.parquet", rows)
     size = (landing / "large.parquet").stat().st_size
-    disk = SmallDisk(tmp_path / "disk", 20 * size)
+    # Spark copies its jars when it starts, and Derby makes some ten megabytes.
+    start = sum(jar.stat().st_size for jar in installed_jars())
+    disk = SmallDisk(tmp_path / "disk", start + 12 * size)
     home = disk.folder / "lake"
 
     def command(*arguments):
@@ -93,15 +96,17 @@ def test_a_full_disk(laboratory, tmp_path):
     try:
         disk.leave(free=0, limit=1)
         assert_one_line(command(*ingest), *full)
-        disk.leave(free=size // 2, limit=size // 2)
+        disk.leave(free=start // 2, limit=MEBIBYTE)
+        assert_one_line(command(*ingest), disk.reason, "Free room")
+        disk.leave(free=start + size // 2, limit=size // 2)
         assert_one_line(command(*ingest), *full)
-        disk.leave(free=size * 5 // 4, limit=size * 3 // 2)
+        disk.leave(free=start + size * 5 // 4, limit=size // 2)
         if disk.is_mounted:  # a limit on files lets no second copy fail where the first did not
             assert_one_line(command(*ingest), disk.reason, "Free room")
         disk.empty()
         landed = command(*ingest)
         assert landed.process.returncode == 0, landed.said
-        disk.leave(free=size // 2, limit=size // 2)
+        disk.leave(free=start + size // 2, limit=size // 4)
         assert_one_line(command(*BUILD), disk.reason, "Free room", code=1)
         disk.empty()
         built = command(*BUILD)
@@ -109,8 +114,9 @@ def test_a_full_disk(laboratory, tmp_path):
         sql = "select id, length(name), (select count(*) from bronze.messages) from gold.things"
         told = command(LAKEHOUSE, "query", sql, "--csv")
         assert told.process.returncode == 0, told.said
-        found = sorted(list(csv.reader(io.StringIO(told.said)))[1:])
-        assert found == [[str(n), str(MEBIBYTE * 3), "4"] for n in range(4)]
+        found = list(csv.reader(io.StringIO(told.said)))[1:]
+        expected = [[str(n), str(MEBIBYTE * 3), "8"] for n in range(8)]
+        assert sorted(found) == sorted(expected)
     finally:
         disk.close()
 
@@ -228,7 +234,7 @@ def test_a_clock_that_jumps_changes_nothing(laboratory):
     """Delta tells the age of commits by the times of their files, and drops those of 30 days."""
     often = "alter table bronze.messages set tblproperties ('delta.checkpointInterval' = '2')"
     expected = []
-    for number, days in enumerate((3650, -3650, 1, -40, -40, 0)):
+    for number, days in enumerate((3650, -3650, -40, 0)):
         name = f"number {number}"
         message = change("INSERT", 100 + number, thing(number, name))
         expected.append((number, name, "1.00"))
@@ -289,15 +295,19 @@ def test_a_damaged_commit_of_bronze_is_named_with_a_remedy(lake, harm):
 
 @pytest.mark.parametrize("harm", [damage, cut])
 def test_a_damaged_checkpoint_of_bronze_is_named_with_a_remedy(lake, harm):
-    names = [f"{n:02}" for n in range(12)]
-    for name in names[:11]:
+    names = ["first", "second"]
+    for name in names:
         lake.put(f"shop.orders/{name}.jsonl", name.encode())
         lake.ingest()
+        open_session(metastore=False).sql(
+            f"alter table {bronze.by_path('messages')} "
+            "set tblproperties ('delta.checkpointInterval' = '2')"
+        )
     log = bronze.warehouse_path("bronze", "messages") / "_delta_log"
-    [checkpoint] = log.glob("*.checkpoint.parquet")
+    checkpoint = sorted(log.glob("*.checkpoint.parquet"))[-1]
     harm(checkpoint)
     forget_tables()
-    lake.put(f"shop.orders/{names[-1]}.jsonl", names[-1].encode())
+    lake.put("shop.orders/third.jsonl", b"third")
     with pytest.raises(LakehouseError) as error:
         lake.ingest()
     said = str(error.value)
@@ -306,7 +316,7 @@ def test_a_damaged_checkpoint_of_bronze_is_named_with_a_remedy(lake, harm):
     checkpoint.unlink()
     forget_tables()
     lake.ingest()
-    assert lake.rows("value") == [(name.encode(),) for name in names]
+    assert lake.rows("value") == [(b"first",), (b"second",), (b"third",)]
 
 
 def forget_tables():

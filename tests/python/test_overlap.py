@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from conftest import _dbt, _start
+from conftest import SAID, _dbt, _start
 from faults import DBT, LAKEHOUSE, Process, run
 from laboratory import change, thing, truncate, write_models
 from shop import write_messages
@@ -197,10 +197,11 @@ def test_a_reroute_during_an_ingest_routes_each_message_once(overlap):
 
 
 def read_until(ended, sql):
-    """Read again and again until the file `ended` is there; return what each read saw."""
+    """Read again and again until the file `ended` is there, then once; return what was seen."""
     # The root session of a process that has none is one without a metastore.
-    spark, seen = open_session(metastore=False).newSession(), []
-    while not ended.exists() or not seen:
+    spark, seen, is_last = open_session(metastore=False).newSession(), [], False
+    while not is_last:
+        is_last = ended.exists()
         seen.append([tuple(row) for row in spark.sql(sql).collect()])
         ended.with_suffix(".read").touch()
     return seen
@@ -210,8 +211,10 @@ def run_beside_a_reader(ended, sql):
     """Run dbt beside a reader of the same process; return what the reader saw, and the result."""
     with ThreadPoolExecutor(1) as thread:
         reads = thread.submit(read_until, ended, sql)
-        result = _dbt(("run", "-s", *NODES))
-        ended.touch()
+        try:
+            result = _dbt(("run", "-s", *NODES))
+        finally:
+            ended.touch()
         return reads.result(), result
 
 
@@ -232,9 +235,9 @@ def test_a_reader_sees_the_table_before_or_after_a_merge(overlap, reader, tmp_pa
     overlap.lakehouse.ingest(overlap.landing)
     names = "select name, count(*) from {} where {} group by name"
     path = overlap.home / "warehouse" / "gold_storage.db" / "things"
-    stored = names.format(f"delta.`{path}`", "_truncated_table is null and _operation <> 'delete'")
+    is_row = "_truncated_table is null and _operation <> 'delete'"
     ended = tmp_path / "ended"
-    by_path = reader.submit(read_until, ended, stored)
+    by_path = reader.submit(read_until, ended, names.format(f"delta.`{path}`", is_row))
     while not ended.with_suffix(".read").exists() and not by_path.done():
         time.sleep(0.1)
     sql = names.format("gold.things", "true")
@@ -242,9 +245,13 @@ def test_a_reader_sees_the_table_before_or_after_a_merge(overlap, reader, tmp_pa
     seen, (succeeded, _, errors) = run.result()
     assert succeeded, errors
     states = [[(next(iter(before)), len(THINGS))], [(name, len(THINGS))]]
-    for reads in (seen, by_path.result()):
+    stored = by_path.result()
+    assert stored[0] == states[0]
+    for reads in (seen, stored):
         assert [rows for rows in reads if rows not in states] == []
         assert reads == sorted(reads, key=states.index), "a read saw an older state than one before"
+        assert reads[-1] == states[1]
+    SAID.append(f"readers beside a merge: {len(seen)} reads by name, {len(stored)} by path")
     assert overlap.settle() == {name: len(THINGS)}
 
 

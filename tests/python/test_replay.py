@@ -144,9 +144,10 @@ def mend(project, *names):
     topics.write_text(text)
 
 
-def settle(lake):
-    lake.dbt("seed")
-    return lake.dbt("run", "-s", "events", "row_images", "path:models/gold/replayed")
+def settle(lake, *views, seed=True):
+    if seed:
+        lake.dbt("seed")
+    return lake.dbt("run", "-s", "events", "row_images", "path:models/gold/replayed", *views)
 
 
 def outcomes(lake, where="kind = 'rejected'"):
@@ -199,8 +200,14 @@ def lake(open_lakehouse, landing):
     """All messages, settled once with the routes as they were written first."""
     lake = open_lakehouse("replayed", write_project)
     lake.ingest(landing)
-    lake.dbt("seed")
-    lake.dbt("run", "-s", "path:models/silver", "path:models/gold/replayed")
+    # The views are those that the singular tests read.
+    views = (
+        "message_accounting",
+        "delivered_changes",
+        "conflicting_messages",
+        "rejected_by_reason",
+    )
+    settle(lake, *views)
     return lake
 
 
@@ -227,22 +234,8 @@ WRONG = {
 }
 
 
-def test_a_replay_of_what_is_still_wrong_changes_no_outcome(lake):
-    assert outcomes(lake) == WRONG
-    names = ("silver.events", "gold_storage.things", "gold_storage.things_history")
-    before = [contents(lake, name) for name in names]
-
-    code, said, _ = lake.command("replay", "--all")
-
-    assert code == 0
-    assert "18 messages replayed. `dbt build` settles them next" in said
-    assert "Without a line in seeds/topics.csv, so unrouted now: nowhere." in said
-    assert len(in_line(lake)) == 18
-    settle(lake)
-    assert [contents(lake, name) for name in names] == before
-
-
 def test_filters_take_what_they_say(lake):
+    assert outcomes(lake) == WRONG
     mend(lake.project, "zone.things", "avro.items")
 
     code, said, _ = lake.command(
@@ -250,7 +243,7 @@ def test_filters_take_what_they_say(lake):
     )
     assert code == 0
     assert said.splitlines() == [
-        "topic        outcome so far     format     messages",
+        "topic        outcome            format     messages",
         "-----------  -----------------  ---------  --------",
         "zone.things  unknown_time_zone  dts_canal         5",
         "5 messages replayed. `dbt build` settles them next, with what seeds/topics.csv says now.",
@@ -288,20 +281,23 @@ def test_a_killed_replay_beside_dbt_is_completed(lake, landing):
         env=environment,
         start_new_session=True,
     )
+    lake.dbt("seed")
     while killed.poll() is None:
-        settle(lake)
+        settle(lake, seed=False)
     assert killed.returncode == -signal.SIGKILL
     recorded = len(audit(lake))
 
     code, said, _ = lake.command("replay", "--all")
 
     assert code == 0
-    assert "messages replayed" in said or "are in line already" in said
+    if "are in line already" not in said:
+        assert "3 messages replayed." in said
+        assert "Without a line in seeds/topics.csv, so unrouted now: nowhere." in said
     rows = audit(lake)
     assert rows[recorded]["operation"] == "replay"
     assert rows[recorded]["selection"] == {"all": True}
     assert rows[recorded]["messages"] == 12
-    settle(lake)
+    settle(lake, seed=False)
 
 
 def test_rejected_messages_end_as_if_they_had_been_right_at_first(lake, right):
@@ -328,9 +324,9 @@ def test_accepted_messages_are_settled_anew(lake, right):
     code, said, _ = lake.command("replay", "--settled", "--topic", "*.widgets")
 
     assert code == 0
-    assert "noise.widgets     row_change      dts_shareplex         1" in said
+    assert "noise.widgets     row_change  dts_shareplex         1" in said
     lake.command("replay", "--settled", "--topic", "avro.items", "--offsets", "1-2")
-    settle(lake)
+    settle(lake, seed=False)
     names = ("things", "things_history", "items", "widgets", "widgets_history", "others")
     for name in names:
         assert contents(lake, f"gold_storage.{name}") == contents(right, f"gold_storage.{name}")
@@ -354,11 +350,11 @@ def test_a_message_of_fewer_rows_leaves_none_behind(lake, right):
 
 
 def test_a_replay_of_what_is_right_changes_nothing(lake, right):
-    said = settle(lake)
+    said = settle(lake, seed=False)
     assert said["events"] == "NOTHING NEW"
     assert said["widgets"] == "NOTHING NEW"
     lake.command("replay", "--settled", "--topic", "zone.things", "--topic", "noise*")
-    settle(lake)
+    settle(lake, seed=False)
     for name in ("things", "things_history", "widgets"):
         assert contents(lake, f"gold_storage.{name}") == contents(right, f"gold_storage.{name}")
     assert contents(lake, "silver.events") == contents(right, "silver.events")
@@ -393,10 +389,10 @@ def test_routed_messages_are_audited_once(lake, tmp_path):
 def test_the_audit_tells_who_did_what(lake):
     rows = audit(lake)
     assert [(row["selection"], row["messages"]) for row in rows[:4]] == [
-        ({"all": True}, 18),
         ({"reasons": ["unknown_time_zone"], "topics": ["z*.things"], "offsets": [1, 5]}, 5),
         ({"topics": ["avro.items"], "partition": 0, "offsets": [4, 4]}, 1),
         ({"reasons": ["unknown_time_zone"], "offsets": [None, 3]}, 1),
+        ({"all": True}, 12),
     ]
     (history,) = lake.query("select count(*) as n from bronze.operations")
     assert history["n"] == len({row["bronze_version"] for row in rows})
