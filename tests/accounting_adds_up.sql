@@ -6,8 +6,9 @@ outcomes as (
     select
         topic,
         partition,
-        count_if(row_number = 0) as messages,
-        count_if(row_number = 0 and kind = 'row_change') as row_change_messages
+        -- The first row of a message may be erased.
+        count(distinct offset) as messages,
+        count(distinct if(kind = 'row_change', offset, null)) as row_change_messages
     from {{ ref('events') }}
     group by topic, partition
 

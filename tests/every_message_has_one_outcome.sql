@@ -34,6 +34,22 @@ read_until as (
 
     select max(bronze_version) as bronze_version from outcomes
 
+),
+
+-- Messages that bronze no longer holds keep their outcomes, but for the rows that were erased.
+removed as (
+
+    select distinct
+        outcomes.topic,
+        outcomes.partition,
+        outcomes.offset
+    from outcomes
+    inner join {{ source('bronze', 'removed_messages') }} as runs
+        on
+            outcomes.topic = runs.topic
+            and outcomes.partition = runs.partition
+            and outcomes.offset between runs.first_offset and runs.last_offset
+
 )
 
 select
@@ -52,11 +68,15 @@ full outer join outcomes
         messages.topic = outcomes.topic
         and messages.partition = outcomes.partition
         and messages.offset = outcomes.offset
+left join removed
+    on
+        outcomes.topic = removed.topic
+        and outcomes.partition = removed.partition
+        and outcomes.offset = removed.offset
 cross join read_until
 where
-    messages.topic is null
+    (messages.topic is null and removed.topic is null)
     or (outcomes.topic is null and messages.bronze_version <= read_until.bronze_version)
     or outcomes.kinds > 1
     or outcomes.row_count <> outcomes.row_numbers
-    or outcomes.first_row <> 0
-    or outcomes.last_row <> outcomes.row_count - 1
+    or (removed.topic is null and (outcomes.first_row <> 0 or outcomes.last_row <> outcomes.row_count - 1))

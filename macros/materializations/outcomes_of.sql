@@ -29,6 +29,7 @@
     {%- set target = this.incorporate(type='table') -%}
     {%- set exists = load_cached_relation(this) is not none or adapter.adopt(target) -%}
     {%- set rebuild = exists and (should_full_refresh() or has_changed_columns(target, model.columns.values() | list)) -%}
+    {%- if rebuild -%}{{ refuse_to_lose_outcomes(target) }}{%- endif -%}
     {%- set read = adapter.watermark(target, 'bronze.messages') if exists and not rebuild else none -%}
     {%- set last = adapter.delta_version(messages) -%}
     {%- set window = {'messages': messages, 'read': read, 'last': last, 'exists': exists, 'rebuild': rebuild, 'profile': [], 'formats': []} -%}
@@ -40,4 +41,24 @@
         {%- endfor -%}
     {%- endif -%}
     {{ return(window) }}
+{%- endmacro %}
+
+{#-
+    A change log that is built anew has what bronze holds: stop where it holds outcomes of messages that are no longer there,
+    unless somebody says so.
+-#}
+{% macro refuse_to_lose_outcomes(target) -%}
+    {%- set lost = run_query(
+        'select count(*) as outcomes, min(committed_at) as first_committed_at, max(committed_at) as last_committed_at from ' ~ target
+        ~ ' as settled where exists (select 1 from bronze.removed_messages as runs where settled.topic = runs.topic'
+        ~ ' and settled.partition = runs.partition and settled.offset between runs.first_offset and runs.last_offset)'
+    ).rows[0] -%}
+    {%- if lost['outcomes'] and env_var('LAKEHOUSE_LOSE_REMOVED', '') != 'yes' -%}
+        {{ exceptions.raise_compiler_error(
+            target ~ ' cannot be built anew without loss: ' ~ lost['outcomes'] ~ ' of its rows, committed from '
+            ~ lost['first_committed_at'] ~ ' to ' ~ lost['last_committed_at'] ~ ', are of messages that bronze no longer holds (retention,'
+            ~ ' or an erasure of others in the same messages). Build gold alone, `dbt run --full-refresh -s gold`; or, to lose them,'
+            ~ ' set LAKEHOUSE_LOSE_REMOVED=yes.'
+        ) }}
+    {%- endif -%}
 {%- endmacro %}

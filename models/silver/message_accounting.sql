@@ -17,14 +17,62 @@ deliveries as (
 
 ),
 
-gaps as (
+-- Of what bronze no longer holds, some may have been delivered again.
+removed_and_landed_again as (
+
+    select
+        messages.topic,
+        messages.partition,
+        count(distinct messages.offset) as messages
+    from {{ source('bronze', 'messages') }} as messages
+    inner join {{ source('bronze', 'removed_messages') }} as runs
+        on
+            messages.topic = runs.topic
+            and messages.partition = runs.partition
+            and messages.offset between runs.first_offset and runs.last_offset
+    group by messages.topic, messages.partition
+
+),
+
+-- What was held or is, and what Kafka had deleted before it was read.
+parts as (
 
     select
         topic,
         partition,
-        min(first_offset) as first_offset,
-        max(last_offset) as last_offset
+        deliveries,
+        messages as held_messages,
+        messages,
+        first_offset,
+        last_offset,
+        first_offset as first_known_offset,
+        last_offset as last_known_offset,
+        last_ingested_at
+    from deliveries
+    union all
+    select topic, partition, 0, 0, messages, first_offset, last_offset, first_offset, last_offset, null
+    from {{ source('bronze', 'removed_messages') }}
+    union all
+    select topic, partition, 0, 0, -messages, null, null, null, null, null
+    from removed_and_landed_again
+    union all
+    select topic, partition, 0, 0, 0, null, null, first_offset, last_offset, null
     from {{ source('bronze', 'offset_gaps') }}
+
+),
+
+received as (
+
+    select
+        topic,
+        partition,
+        sum(messages) as messages,
+        sum(deliveries) - sum(held_messages) as repeated_identities,
+        max(last_known_offset) - min(first_known_offset) + 1 - sum(messages) as missing_offsets,
+        min(first_offset) as first_offset,
+        max(last_offset) as last_offset,
+        max(last_ingested_at) as last_ingested_at
+    from parts
     group by topic, partition
 
 ),
@@ -45,7 +93,8 @@ outcomes as (
         count_if(kind in ('transaction_begin', 'transaction_end')) as transaction_markers,
         count_if(kind = 'control') as controls,
         count_if(kind = 'rejected') as rejected,
-        max(committed_at) as last_committed_at
+        max(committed_at) as last_committed_at,
+        max(ingested_at) as last_ingested_at
     from {{ ref('events') }}
     group by topic, partition
 
@@ -64,9 +113,9 @@ copies as (
 )
 
 select
-    coalesce(deliveries.topic, gaps.topic) as topic,
-    coalesce(deliveries.partition, gaps.partition) as partition,
-    coalesce(deliveries.messages, 0) as messages,
+    received.topic,
+    received.partition,
+    received.messages,
     coalesce(outcomes.row_changes, 0) as row_changes,
     coalesce(outcomes.snapshots, 0) as snapshots,
     coalesce(outcomes.inserts, 0) as inserts,
@@ -79,17 +128,14 @@ select
     coalesce(outcomes.controls, 0) as controls,
     coalesce(outcomes.rejected, 0) as rejected,
     coalesce(copies.repeated_changes, 0) as repeated_changes,
-    coalesce(deliveries.deliveries - deliveries.messages, 0) as repeated_identities,
-    greatest(deliveries.last_offset, gaps.last_offset) - least(deliveries.first_offset, gaps.first_offset) + 1
-    - coalesce(deliveries.messages, 0) as missing_offsets,
-    deliveries.first_offset,
-    deliveries.last_offset,
+    received.repeated_identities,
+    received.missing_offsets,
+    received.first_offset,
+    received.last_offset,
     outcomes.last_committed_at,
-    deliveries.last_ingested_at
-from deliveries
-full join gaps
-    on deliveries.topic = gaps.topic and deliveries.partition = gaps.partition
+    greatest(received.last_ingested_at, outcomes.last_ingested_at) as last_ingested_at
+from received
 left join outcomes
-    on deliveries.topic = outcomes.topic and deliveries.partition = outcomes.partition
+    on received.topic = outcomes.topic and received.partition = outcomes.partition
 left join copies
-    on deliveries.topic = copies.topic and deliveries.partition = copies.partition
+    on received.topic = copies.topic and received.partition = copies.partition

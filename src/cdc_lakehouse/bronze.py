@@ -7,7 +7,7 @@ import re
 import socket
 from collections import Counter
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pyspark.errors import PySparkException
@@ -23,6 +23,7 @@ MESSAGES = "messages"
 LANDED_FILES = "landed_files"
 OPERATIONS = "operations"
 OFFSET_GAPS = "offset_gaps"
+REMOVED_MESSAGES = "removed_messages"
 # The transactions by which the changes of bronze.messages and their audit rows are numbered.
 AUDIT = "lakehouse operations"
 # How the name of a staged file with a large message begins; the others' are hexadecimal.
@@ -58,7 +59,7 @@ OPERATION_COLUMNS = (
     ("operation", "string", "What was done: reroute, replay, erase or retention"),
     ("began_at", "timestamp", "When it began"),
     ("performed_by", "string", "The user and the host that did it: user@host"),
-    ("selection", "string", "Which messages were asked for, as JSON"),
+    ("selection", "string", "Which messages were asked for, as JSON; of a key only its digest"),
     ("messages", "bigint", "How many messages it changed or removed"),
     ("bronze_version", "bigint", "The commit of bronze.messages that did it"),
 )
@@ -69,6 +70,16 @@ GAP_COLUMNS = (
     ("last_offset", "bigint", "The last of them"),
     ("found_at", "timestamp", "When the ingest that found the gap began"),
 )
+REMOVED_COLUMNS = (
+    ("topic", "string", "The topic of the messages"),
+    ("partition", "int", "The partition of the messages"),
+    ("first_offset", "bigint", "The lowest offset of the run"),
+    ("last_offset", "bigint", "The highest offset of the run"),
+    ("messages", "bigint", "Messages that were in the run; all were removed"),
+    ("reason", "string", "retention or erasure"),
+    ("removed_at", "timestamp", "When the removal began"),
+    ("bronze_version", "bigint", "The commit of bronze.messages that removed them"),
+)
 # The change feed and row tracking tell silver what is new; neither can be had for the commits
 # before it was switched on.
 MESSAGE_CLAUSES = (
@@ -78,14 +89,16 @@ MESSAGE_CLAUSES = (
 FILE_CLAUSES = "comment 'The files that brought messages; written before their messages are'"
 OPERATION_CLAUSES = "comment 'The audit: every operation that changed or removed landed messages'"
 GAP_CLAUSES = "comment 'Offsets that Kafka deleted before they were read'"
+REMOVED_CLAUSES = "comment 'Messages that bronze no longer holds, in runs of offsets'"
 TABLES = {
     MESSAGES: (MESSAGE_COLUMNS, MESSAGE_CLAUSES),
     LANDED_FILES: (FILE_COLUMNS, FILE_CLAUSES),
     OPERATIONS: (OPERATION_COLUMNS, OPERATION_CLAUSES),
     OFFSET_GAPS: (GAP_COLUMNS, GAP_CLAUSES),
+    REMOVED_MESSAGES: (REMOVED_COLUMNS, REMOVED_CLAUSES),
 }
 # What tells how far a topic was read, by the column of the highest offset.
-READ_OFFSETS = {MESSAGES: "offset", OFFSET_GAPS: "last_offset"}
+READ_OFFSETS = {MESSAGES: "offset", OFFSET_GAPS: "last_offset", REMOVED_MESSAGES: "last_offset"}
 
 
 def create_tables(spark: SparkSession) -> None:
@@ -243,7 +256,9 @@ def change_messages(
 
     Args:
         statement: an UPDATE or a MERGE that is known to change rows.
-        operation, began_at, selection: as `record_operation` takes them.
+        operation: reroute or replay.
+        began_at: when it began, with its time zone.
+        selection: which messages were asked for.
 
     Returns:
         The number of messages changed.
@@ -257,7 +272,7 @@ def change_messages(
         "number": number,
         "operation": operation,
         "began_at": _microseconds(began_at),
-        "performed_by": _performer(),
+        "performed_by": performer(),
         "selection": selection,
     }
     delta = "spark.databricks.delta"
@@ -306,36 +321,6 @@ def complete_operations(spark: SparkSession) -> list[dict]:
             _append_operation(spark, record, (AUDIT, record["number"]))
             completed.append(record)
     return completed
-
-
-def record_operation(
-    spark: SparkSession,
-    operation: str,
-    began_at: datetime,
-    selection: dict,
-    messages: int,
-    bronze_version: int,
-) -> None:
-    """Append one row to bronze.operations, performed by this user.
-
-    Args:
-        operation: reroute, replay, erase or retention.
-        began_at: when it began, with its time zone.
-        selection: which messages were asked for; names no data subject.
-        messages: how many were changed or removed.
-        bronze_version: the commit of bronze.messages that did it.
-    """
-    _append_operation(
-        spark,
-        {
-            "operation": operation,
-            "began_at": _microseconds(began_at),
-            "performed_by": _performer(),
-            "selection": selection,
-            "messages": messages,
-            "bronze_version": bronze_version,
-        },
-    )
 
 
 def committed_version(spark: SparkSession, application: str, name: str = MESSAGES) -> int:
@@ -427,22 +412,16 @@ def by_path(name: str) -> str:
     return "delta.`" + str(_path(name)).replace("`", "``") + "`"
 
 
-def _append_operation(
-    spark: SparkSession, record: dict, transaction: tuple[str, int] | None = None
-) -> None:
-    values = {**record, "selection": json.dumps(record["selection"], ensure_ascii=False)}
-    schema = ", ".join(f"{name} {kind}" for name, kind, _ in OPERATION_COLUMNS)
-    frame = spark.createDataFrame(
-        [[values[name] for name, _, _ in OPERATION_COLUMNS]],
-        schema.replace("timestamp", "bigint"),
-    ).withColumn("began_at", F.timestamp_micros("began_at"))
-    writer = _append(frame.coalesce(1), OPERATIONS)
-    if transaction:
-        writer = writer.option("txnAppId", transaction[0]).option("txnVersion", transaction[1])
-    writer.save()
+def _append_operation(spark: SparkSession, record: dict, transaction: tuple[str, int]) -> None:
+    row = record | {
+        "began_at": datetime.fromtimestamp(0, UTC) + timedelta(microseconds=record["began_at"]),
+        "selection": json.dumps(record["selection"], ensure_ascii=False),
+    }
+    append_once(spark, OPERATIONS, [row], transaction)
 
 
-def _performer() -> str:
+def performer() -> str:
+    """Return who runs this process, as bronze.operations names it: user@host."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # a container's user may have no name
@@ -452,6 +431,23 @@ def _performer() -> str:
 
 def _microseconds(moment: datetime) -> int:
     return int(moment.timestamp() * 1_000_000)
+
+
+def append_once(
+    spark: SparkSession, name: str, rows: list[dict], transaction: tuple[str, int]
+) -> None:
+    """Append rows, each by the names of its columns, to the bronze table `name` in one commit.
+
+    Args:
+        transaction: application and version; Delta does nothing if it has committed them before.
+    """
+    columns, _ = TABLES[name]
+    schema = ", ".join(f"{column} {kind}" for column, kind, _ in columns)
+    values = [[row[column] for column, _, _ in columns] for row in rows]
+    frame = spark.createDataFrame(values, schema).coalesce(1)
+    application, version = transaction
+    writer = _append(frame, name).option("txnAppId", application).option("txnVersion", version)
+    writer.save()
 
 
 def _append(frame: DataFrame, name: str) -> DataFrameWriter:

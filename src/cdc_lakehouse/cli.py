@@ -149,6 +149,31 @@ def add_table(options: argparse.Namespace) -> int:
     return 0
 
 
+def erase(options: argparse.Namespace) -> int:
+    """Remove data subjects from every table and from disk, and print what was removed."""
+    from cdc_lakehouse.erase import erase, read_key, read_keys
+
+    if options.key and options.keys_file:
+        raise LakehouseError("Name one subject with --key, or several with --keys-file.")
+    # Locks, dbt's artifacts and its logs name the command that wrote them.
+    sys.argv[1:] = ["erase", *filter(None, [options.table])]
+    subjects = [read_key(options.key)] if options.key else []
+    if options.keys_file:
+        subjects = read_keys(Path(options.keys_file).absolute())
+    project_dir = enter_project(options.project_dir)
+    print(erase(options.table, subjects, project_dir, options.dry_run))
+    return 0
+
+
+def expire(options: argparse.Namespace) -> int:
+    """Drop settled messages from bronze by their age."""
+    from cdc_lakehouse.retention import expire_messages
+
+    enter_project(options.project_dir)
+    print(expire_messages(options.older_than, options.dry_run))
+    return 0
+
+
 def enter_project(given: str | None) -> Path:
     """Make the project's folder the working directory, for LAKEHOUSE_DIR defaults to one in it.
 
@@ -252,6 +277,38 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.set_defaults(run=add_table)
     _add_project(command)
+
+    command = commands.add_parser(
+        "erase", help="remove data subjects from all tables and from disk"
+    )
+    command.add_argument(
+        "table",
+        metavar="DB.TABLE",
+        nargs="?",
+        help="their table; default: only complete what was interrupted",
+    )
+    command.add_argument(
+        "--key",
+        metavar="COLUMN=VALUE",
+        action="append",
+        help="of one subject; once for each column of the key",
+    )
+    command.add_argument(
+        "--keys-file", metavar="FILE", help="CSV: a header of the key's columns, a line a subject"
+    )
+    _add_dry_run(command)
+    command.set_defaults(run=erase)
+    _add_project(command)
+
+    command = commands.add_parser(
+        "expire", help="drop old messages from bronze; silver and gold keep what became of them"
+    )
+    command.add_argument(
+        "--older-than", metavar="AGE", required=True, help="since the ingest, such as '400 days'"
+    )
+    _add_dry_run(command)
+    command.set_defaults(run=expire)
+    _add_project(command)
     return parser
 
 
@@ -320,6 +377,10 @@ def _positive(kind: type[int] | type[float]) -> Callable[[str], int | float]:
         return value
 
     return positive
+
+
+def _add_dry_run(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--dry-run", action="store_true", help="say what would go, keep all")
 
 
 def _add_project(command: argparse.ArgumentParser) -> None:

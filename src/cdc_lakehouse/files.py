@@ -71,7 +71,8 @@ class File:
 
 def find_files(root: str, refuse: Callable[[str, Exception], None]) -> Iterator[str]:
     """Yield the files below `root` in the order of their paths; `refuse` what is no such file."""
-    own = {str(lakehouse_dir() / name) for name in ("warehouse", "tmp", "metastore_db", "locks")}
+    folders = ("warehouse", "tmp", "metastore_db", "locks", "removals")
+    own = {str(lakehouse_dir() / name) for name in folders}
     found = [root] if not os.path.isdir(root) else []
     for folder, inner, names in os.walk(root, onerror=lambda error: refuse(error.filename, error)):
         inner[:] = [n for n in inner if n[0] not in "._" and os.path.join(folder, n) not in own]

@@ -73,6 +73,11 @@ def root_session(overrides: dict[str, str]) -> SparkSession:
     return _root
 
 
+def holds_metastore() -> bool:
+    """Tell whether this process is the one that uses the metastore."""
+    return _held is not None
+
+
 @contextmanager
 def short_errors():
     """Let an error of Spark reach the user as its message, without plans and stacks."""

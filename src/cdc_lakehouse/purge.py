@@ -1,0 +1,84 @@
+"""Remove from disk what a Delta table no longer shows: rows, files, change feed and its log."""
+
+import gc
+import re
+import shutil
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.session import lakehouse_dir
+
+RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+KEPT_FOR = "delta.deletedFileRetentionDuration"
+NUMBERED = re.compile(r"\.?([0-9]{20})\.")
+
+
+def purge(spark: SparkSession, table: str) -> None:
+    """Leave of a Delta table what its latest version shows, and nothing else, on disk.
+
+    Nobody may write the table or read an earlier version of it meanwhile: the caller holds locks.
+
+    Args:
+        table: its name in Spark SQL.
+
+    Raises:
+        LakehouseError: Delta wrote no checkpoint, so that its log cannot be shortened.
+    """
+    # Files whose rows are only marked as deleted are written again without them.
+    spark.sql(f"reorg table {table} apply (purge)")
+    properties = {row.key: row.value for row in spark.sql(f"show tblproperties {table}").collect()}
+    # Removed files are remembered in checkpoints, some with their statistics, for so long.
+    spark.sql(f"alter table {table} set tblproperties ('{KEPT_FOR}' = 'interval 0 seconds')")
+    spark.conf.set(RETENTION_CHECK, "false")
+    try:
+        spark.sql(f"vacuum {table} retain 0 hours")
+    finally:
+        spark.conf.unset(RETENTION_CHECK)
+    _shorten_log(spark, table)
+    kept_for = properties.get(KEPT_FOR)
+    if kept_for in (None, "interval 0 seconds"):
+        spark.sql(f"alter table {table} unset tblproperties if exists ('{KEPT_FOR}')")
+    else:
+        spark.sql(f"alter table {table} set tblproperties ('{KEPT_FOR}' = '{kept_for}')")
+
+
+def _shorten_log(spark: SparkSession, table: str) -> None:
+    """Write a checkpoint and delete all of the log before it: commits hold statistics of files."""
+    folder = Path(location(spark, table), "_delta_log")
+    logs = spark._jvm.org.apache.spark.sql.delta.DeltaLog
+    none = getattr(getattr(spark._jvm, "scala.Option$"), "MODULE$").empty()
+    log = logs.forTable(spark._jsparkSession, str(folder.parent))
+    snapshot = log.update(False, none, none)
+    log.checkpoint(snapshot, none)
+    if not list(folder.glob(f"{snapshot.version():020}.checkpoint*.parquet")):
+        raise LakehouseError(
+            f"{folder} has no checkpoint of version {snapshot.version()}, so its earlier commits "
+            "cannot be deleted. Run `lakehouse erase` again."
+        )
+    for path in folder.iterdir():
+        number = NUMBERED.match(path.name)
+        if number and int(number[1]) < snapshot.version():
+            path.unlink()
+    # What Java remembers of the log may speak of files that are gone.
+    logs.clearCache()
+
+
+def location(spark: SparkSession, table: str) -> str:
+    """Return the folder of a Delta table."""
+    return spark.sql(f"describe detail {table}").first().location.removeprefix("file:")
+
+
+def remove_left_overs(spark: SparkSession) -> None:
+    """Delete what killed processes left in LAKEHOUSE_DIR/tmp; no other one may be at work."""
+    gc.collect()
+    spark._jvm.System.gc()  # Spark then deletes the shuffled rows that nobody needs any more
+    jvm, folder = spark._jvm, lakehouse_dir() / "tmp"
+    disk = jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager()
+    own = [*disk.localDirsString(), jvm.org.apache.spark.SparkFiles.getRootDirectory()]
+    own.append(spark.sparkContext._temp_dir)
+    kept = {Path(path).relative_to(folder).parts[0] for path in own if folder in Path(path).parents}
+    for path in folder.iterdir():
+        if path.name not in kept:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -1,0 +1,175 @@
+"""Remove messages from bronze so that a kill loses no step, and that all stays accounted for.
+
+What is to be removed is written down first, as a file below LAKEHOUSE_DIR/removals that names no
+data subject; every later step may be done twice, and the file goes last.
+"""
+
+import json
+import os
+import uuid
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.window import Window
+
+from cdc_lakehouse import bronze
+from cdc_lakehouse.bronze import by_path, quoted
+from cdc_lakehouse.session import lakehouse_dir
+
+ERASURE, RETENTION = "erasure", "retention"
+OPERATIONS = {ERASURE: "erase", RETENTION: "retention"}
+RUN = ["topic", "partition", "first_offset", "last_offset", "messages"]
+IDENTITY = ["topic", "partition", "offset"]
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+
+
+@dataclass
+class Removal:
+    """What one command removes.
+
+    `runs` are (topic, partition, first offset, last offset, messages), as `runs_of` finds them;
+    `rows` are identities of silver.events, `models` what is built anew without them: name, table.
+    """
+
+    reason: str
+    selection: str
+    runs: list[list]
+    rows: list[list] = field(default_factory=list)
+    models: list[list[str]] = field(default_factory=list)
+    began_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat())
+    performed_by: str = field(default_factory=bronze.performer)
+    number: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def messages(self) -> int:
+        return sum(run[-1] for run in self.runs)
+
+    def begin(self) -> None:
+        """Write the removal down."""
+        path = self._path()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".partial")
+        with open(partial, "w") as file:
+            json.dump(asdict(self), file)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.rename(path)
+
+    def remove_messages(self, spark: SparkSession, condition: str = "true") -> None:
+        """Delete the messages in one commit, and list them in bronze.removed_messages.
+
+        Args:
+            condition: what also has to hold for a row `messages` of bronze.messages to go.
+        """
+        if not self.runs:
+            return
+        version = self._version(spark)
+        if version is None:
+            self._delete(spark, condition)
+            version = self._version(spark)
+        began_at = datetime.fromisoformat(self.began_at)
+        rows = [
+            dict(zip(RUN, run, strict=True))
+            | {"reason": self.reason, "removed_at": began_at, "bronze_version": version}
+            for run in self.runs
+        ]
+        transaction = (f"removal {self.number}", 0)
+        bronze.append_once(spark, bronze.REMOVED_MESSAGES, rows, transaction)
+
+    def end(self, spark: SparkSession) -> None:
+        """Tell the audit what was done, and that nothing is left to do."""
+        row = {
+            "operation": OPERATIONS[self.reason],
+            "began_at": datetime.fromisoformat(self.began_at),
+            "performed_by": self.performed_by,
+            "selection": self.selection,
+            "messages": self.messages,
+            "bronze_version": self._listed_version(spark),
+        }
+        transaction = (f"removal {self.number}", 0)
+        bronze.append_once(spark, bronze.OPERATIONS, [row], transaction)
+        self._path().unlink()
+
+    def _delete(self, spark: SparkSession, condition: str) -> None:
+        columns = "topic string, partition int, first_offset bigint, last_offset bigint"
+        spark.createDataFrame([run[:4] for run in self.runs], columns).createOrReplaceTempView(
+            "removed_runs"
+        )
+        topics = ", ".join(sorted({quoted(run[0]) for run in self.runs}))
+        spark.conf.set(USER_METADATA, self.number)
+        try:
+            spark.sql(f"""
+                merge into {by_path(bronze.MESSAGES)} as messages
+                using removed_runs as runs
+                on messages.topic in ({topics})
+                    and messages.topic = runs.topic
+                    and messages.partition = runs.partition
+                    and messages.offset between runs.first_offset and runs.last_offset
+                    and {condition}
+                when matched then delete
+            """)
+        finally:
+            spark.conf.unset(USER_METADATA)
+
+    def _version(self, spark: SparkSession) -> int | None:
+        """Return the commit that removed the messages, None if there was none yet."""
+        listed = self._listed_version(spark)
+        if listed is not None:
+            return listed
+        history = spark.sql(f"describe history {by_path(bronze.MESSAGES)} limit 10000")
+        return history.where(F.col("userMetadata") == self.number).agg(F.max("version")).first()[0]
+
+    def _listed_version(self, spark: SparkSession) -> int | None:
+        removed = bronze.read(spark, bronze.REMOVED_MESSAGES)
+        own = F.col("removed_at") == F.lit(datetime.fromisoformat(self.began_at))
+        return (
+            removed.where(own & (F.col("reason") == self.reason))
+            .agg(F.max("bronze_version"))
+            .first()[0]
+        )
+
+    def _path(self) -> Path:
+        return _folder() / f"{self.began_at.replace(':', '')}-{self.number}.json"
+
+
+def interrupted(reason: str) -> list[Removal]:
+    """Return the removals that were begun for `reason` and not ended, the oldest first."""
+    found = [Removal(**json.loads(path.read_text())) for path in sorted(_folder().glob("*.json"))]
+    return [removal for removal in found if removal.reason == reason]
+
+
+def runs_of(spark: SparkSession, identities: DataFrame) -> list[list]:
+    """Return messages as runs: of the messages that bronze holds, none between two of a run stays.
+
+    Args:
+        identities: topic, partition and offset of the messages.
+    """
+    removed = identities.select(IDENTITY).distinct().withColumn("is_removed", F.lit(True))
+    topics = [row.topic for row in removed.select("topic").distinct().collect()]
+    held = bronze.read(spark, bronze.MESSAGES).where(F.col("topic").isin(topics))
+    held = held.select(IDENTITY).distinct().join(removed, IDENTITY, "left")
+    everything = Window.partitionBy("topic", "partition").orderBy("offset")
+    alike = Window.partitionBy("topic", "partition", "is_removed").orderBy("offset")
+    run = F.row_number().over(everything) - F.row_number().over(alike)
+    rows = (
+        held.withColumn("run", run)
+        .where("is_removed")
+        .groupBy("topic", "partition", "run")
+        .agg(F.min("offset").alias("first"), F.max("offset").alias("last"), F.count("*").alias("n"))
+        .orderBy("topic", "partition", "first")
+    )
+    return [[r.topic, r.partition, r.first, r.last, r.n] for r in rows.toLocalIterator()]
+
+
+def rows_frame(spark: SparkSession, rows: Iterable[Row | list]) -> DataFrame:
+    """Return identities of rows of silver.events as a frame."""
+    columns = "topic string, partition int, offset bigint, row_number int"
+    return spark.createDataFrame([list(row) for row in rows], columns)
+
+
+def _folder() -> Path:
+    return lakehouse_dir() / "removals"

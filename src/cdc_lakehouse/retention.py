@@ -1,0 +1,130 @@
+"""Drop messages from bronze by their age; silver and gold keep what became of them."""
+
+import json
+import re
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cdc_lakehouse import bronze
+from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.removal import IDENTITY, RETENTION, Removal, interrupted, runs_of
+from cdc_lakehouse.session import hold, open_session, warehouse_path
+
+AGE = r"[0-9]+ (hour|day|week|month|year)s?"
+GENERATION = 2**40  # of the watermark, see the adapter
+
+
+@dataclass
+class Expired:
+    """How many messages were (or would be) dropped, and how many of them nobody could read."""
+
+    messages: int = 0
+    rejected: int = 0
+    completed: int = 0  # of an earlier run that was interrupted
+
+    def text(self, older_than: str, dry_run: bool) -> str:
+        """Return what a person reads about it."""
+        lines = []
+        if self.completed:
+            lines.append(f"An interrupted run is completed: {self.completed:,} messages dropped.")
+        if not self.messages:
+            lines.append(f"Nothing to drop: no settled message is older than {older_than}.")
+            return "\n".join(lines)
+        would = "would be dropped" if dry_run else "dropped from bronze"
+        lines.append(f"{self.messages:,} messages older than {older_than} {would}.")
+        if self.rejected:
+            lines.append(
+                f"{self.rejected:,} of them are rejected messages: their bytes are nowhere else, "
+                "so no `lakehouse replay` brings them back."
+            )
+        lines.append("silver and gold keep everything; silver.events can no longer be rebuilt.")
+        return "\n".join(lines)
+
+
+def expire_messages(older_than: str, dry_run: bool = False) -> str:
+    """Apply the retention in a session of its own and return what a person reads about it.
+
+    Raises:
+        LakehouseError: see `apply_retention`; or another process rewrites bronze, or Spark failed.
+    """
+    with hold("bronze", "Only one can rewrite bronze at a time: wait for it to end."):
+        try:
+            spark = open_session(metastore=False)
+            return apply_retention(spark, older_than, dry_run).text(older_than, dry_run)
+        except (PySparkException, Py4JError) as error:
+            raise LakehouseError(
+                f"The retention stopped: {short_message(error)}\nRun again when the cause is "
+                "removed; that completes what was begun."
+            ) from None
+
+
+def apply_retention(spark: SparkSession, older_than: str, dry_run: bool = False) -> Expired:
+    """Drop the messages of bronze that were ingested longer ago than `older_than`.
+
+    Only what silver has settled goes, and no shard of an OceanBase record that is not whole. The
+    caller holds the lock `bronze`; appends and dbt may run meanwhile. Data files stay on disk until
+    a VACUUM finds them old enough.
+
+    Args:
+        older_than: a number and a unit: `400 days`; hours, days, weeks, months and years.
+        dry_run: only count.
+
+    Raises:
+        LakehouseError: `older_than` is no such age, or there is no silver yet.
+    """
+    if not re.fullmatch(AGE, older_than):
+        raise LakehouseError(f"{older_than!r} is no age. Give a number and a unit: '400 days'.")
+    events = warehouse_path("silver", "events")
+    if not (events / "_delta_log").exists():
+        raise LakehouseError("There is no silver.events yet: nothing is settled. Run `dbt build`.")
+    bronze.create_tables(spark)
+    expired = Expired()
+    for removal in [] if dry_run else interrupted(RETENTION):
+        _drop(spark, removal)
+        expired.completed += removal.messages
+    age = f"current_timestamp() - interval {older_than}"
+    before = spark.sql(f"select cast({age} as string)").first()[0]
+    settled = _settled_before(spark, str(events), before)
+    counts = settled.agg(F.count("*"), F.count_if("is_rejected")).first()
+    expired.messages, expired.rejected = counts
+    if expired.messages and not dry_run:
+        selection = json.dumps({"older_than": older_than, "before": before})
+        removal = Removal(RETENTION, selection, runs_of(spark, settled))
+        removal.begin()
+        _drop(spark, removal)
+    return expired
+
+
+def _drop(spark: SparkSession, removal: Removal) -> None:
+    before = json.loads(removal.selection)["before"]
+    removal.remove_messages(spark, f"messages.ingested_at < timestamp {bronze.quoted(before)}")
+    removal.end(spark)
+
+
+def _settled_before(spark: SparkSession, events: str, before: str) -> DataFrame:
+    """Return the identities all of whose deliveries are old, and read and settled by silver."""
+    log = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, events)
+    none = getattr(getattr(spark._jvm, "scala.Option$"), "MODULE$").empty()
+    mark = log.update(False, none, none).transactions().get("bronze.messages")
+    read = mark.get() % GENERATION if mark.isDefined() else -1
+    old = (
+        bronze.read(spark, bronze.MESSAGES)
+        .groupBy(IDENTITY)
+        .agg(
+            F.max("ingested_at").alias("ingested_at"),
+            F.max("_metadata.row_commit_version").alias("version"),
+        )
+        .where(f"ingested_at < timestamp {bronze.quoted(before)} and version <= {read}")
+    )
+    outcomes = spark.read.format("delta").load(events)
+    shards = outcomes.where("format = 'oceanbase_avro' and sequence is not null")
+    whole = shards.where("kind <> 'control'").select("topic", "sequence")
+    waiting = shards.where("kind = 'control'").join(whole, ["topic", "sequence"], "left_anti")
+    is_rejected = F.bool_or(F.col("kind") == "rejected").alias("is_rejected")
+    settled = outcomes.groupBy(IDENTITY).agg(is_rejected)
+    settled = settled.join(waiting.select(IDENTITY), IDENTITY, "left_anti")
+    return old.join(settled, IDENTITY)
