@@ -150,7 +150,9 @@ def _alone() -> Iterator[tuple[SparkSession, "_Locks"]]:
         try:
             if not (lakehouse_dir() / "warehouse" / "silver.db" / "events").exists():
                 raise LakehouseError("There is no silver.events yet. Run `dbt build`.")
-            yield root_session({}).newSession(), locks
+            spark = root_session({}).newSession()
+            bronze.complete_operations(spark)  # from the log that is about to be cut
+            yield spark, locks
         except (PySparkException, Py4JError, DbtRuntimeError, OSError) as error:
             raise LakehouseError(
                 f"The erasure stopped: {short_message(error)}\nRun `lakehouse erase` again when "
