@@ -163,7 +163,10 @@ def append_messages(
     format_map = F.from_json(F.lit(json.dumps(formats)), "map<string,string>")
     reader = spark.read.schema(columns)
     staged = reader.option("pathGlobFilter", "[0-9a-f]*").parquet(literal)
-    if any(folder.glob(f"{LARGE}*")):
+    has_large = any(folder.glob(f"{LARGE}*"))
+    # The faster reader holds copies of all that it has read of a row group.
+    spark.conf.set("spark.sql.parquet.enableVectorizedReader", str(not has_large).lower())
+    if has_large:
         # One after the other: the copies of two large messages at a time would not fit in memory.
         large = reader.option("pathGlobFilter", f"{LARGE}*").parquet(literal).coalesce(1)
         staged = staged.union(large)

@@ -527,12 +527,11 @@ class _Erasure:
         return lines
 
     def logs(self) -> Iterator[Path]:
-        """Yield the files beside the tables in which a run may have written a value."""
+        """Yield what dbt wrote, also in earlier runs: a merge names the keys that it looks for."""
         folders = [os.environ.get("DBT_LOG_PATH") or self.project_dir / "logs"]
         folders.append(os.environ.get("DBT_TARGET_PATH") or self.project_dir / "target")
         for folder in folders:
             yield from (path for path in sorted(Path(folder).rglob("*")) if path.is_file())
-        yield from (path for path in sorted(lakehouse_dir().glob("*.log*")) if path.is_file())
 
 
 def _digest(table: SourceTable, columns: Sequence[str], key: Key) -> str:

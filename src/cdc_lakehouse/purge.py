@@ -1,6 +1,6 @@
 """Remove from disk what a Delta table no longer shows: rows, files, change feed and its log."""
 
-import gc
+import os
 import re
 import shutil
 from pathlib import Path
@@ -71,9 +71,11 @@ def location(spark: SparkSession, table: str) -> str:
 
 
 def remove_left_overs(spark: SparkSession) -> None:
-    """Delete what killed processes left in LAKEHOUSE_DIR/tmp; no other one may be at work."""
-    gc.collect()
-    spark._jvm.System.gc()  # Spark then deletes the shuffled rows that nobody needs any more
+    """Delete what Spark wrote beside the tables; no query and no other process may be at work.
+
+    These are the folders that killed processes left in LAKEHOUSE_DIR/tmp, the rows that this one
+    has shuffled, and what spark.log says: an error or a warning may quote values.
+    """
     jvm, folder = spark._jvm, lakehouse_dir() / "tmp"
     disk = jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager()
     own = [*disk.localDirsString(), jvm.org.apache.spark.SparkFiles.getRootDirectory()]
@@ -82,3 +84,7 @@ def remove_left_overs(spark: SparkSession) -> None:
     for path in folder.iterdir():
         if path.name not in kept:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for blocks in disk.localDirsString():
+        for path in Path(blocks).glob("*/*"):
+            path.unlink()
+    os.truncate(lakehouse_dir() / "spark.log", 0)  # Java goes on writing at its end

@@ -81,6 +81,9 @@ def settings(metastore: bool) -> dict[str, str]:
         "spark.hadoop.parquet.block.size": str(32 << 20),
         "spark.hadoop.parquet.block.size.row.check.min": "1",
         "spark.hadoop.parquet.page.size.row.check.min": "1",
+        # A dictionary of messages, and the least and the greatest of them, would be copies of them.
+        "spark.hadoop.parquet.enable.dictionary#value": "false",
+        "spark.hadoop.parquet.column.statistics.enabled#value": "false",
         # Python functions over a Parquet scan hang without this (SPARK-58241).
         "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
         # Delta replays its log in 50 tasks by default; listing a tiny folder takes as many.

@@ -120,7 +120,7 @@ PEOPLE = [
         3: people("INSERT", 103, QUILL)[:150],  # cut off: rejected
         4: people("UPDATE", 101, RENAMED, old=[{"name": QUILL["name"]}]),  # a copy
         5: people("INSERT", 105, CARL),
-        6: b'{"id": "subject-7f3ab", "other-subject-7f3a_": 1',  # of somebody else
+        6: b'{"id": "subject-7f3", "name": "cut',  # of somebody else
     },
     {
         7: people("UPDATE", 107, QUILL | {"id": MOVED}, old=[{"id": PERSON, "name": "x"}]),
