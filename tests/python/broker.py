@@ -44,6 +44,7 @@ transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
 log.cleaner.dedupe.buffer.size=2097152
+log.retention.ms=-1
 """
 LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
