@@ -15,6 +15,18 @@ run: setup ## land the sample topics, build silver and gold, show what came out
 test: setup broker lint ## every check: lint, dbt unit and data tests, pytest
 	pytest -n auto --maxprocesses 4 --dist loadfile tests/python
 
+soak: export KILL_ROUNDS ?= 100
+soak: export MAINTAIN_RUNS ?= 500
+soak: export HOSTILE_SCALE ?= 1
+soak: export KILLS ?= 20
+soak: export SEED ?= random
+soak: export HISTORY_SEED ?= random
+soak: export HOSTILE_SEED ?= random
+soak: export KILL_SEED ?= random
+soak: setup broker ## the tests of RELIABILITY.md at length, with histories of their own; takes hours
+	pytest $(addprefix tests/python/test_,kill_anywhere.py faults.py overlap.py ingest_kafka.py ingest_files.py \
+		replay.py erase.py maintain.py hostile_volume.py hostile_messages.py delivery.py)
+
 lint:
 	ruff check .
 	ruff format --check .
