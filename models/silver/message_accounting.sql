@@ -17,8 +17,21 @@ deliveries as (
 
 ),
 
--- Of what bronze no longer holds, some may have been delivered again.
-removed_and_landed_again as (
+removed as (
+
+    select
+        topic,
+        partition,
+        sum(messages) as messages,
+        min(first_offset) as first_offset,
+        max(last_offset) as last_offset
+    from {{ source('bronze', 'removed_messages') }}
+    group by topic, partition
+
+),
+
+-- Some of what was removed may have been delivered again.
+landed_again as (
 
     select
         messages.topic,
@@ -34,46 +47,39 @@ removed_and_landed_again as (
 
 ),
 
--- What was held or is, and what Kafka had deleted before it was read.
-parts as (
+gaps as (
 
     select
         topic,
         partition,
-        deliveries,
-        messages as held_messages,
-        messages,
-        first_offset,
-        last_offset,
-        first_offset as first_known_offset,
-        last_offset as last_known_offset,
-        last_ingested_at
-    from deliveries
-    union all
-    select topic, partition, 0, 0, messages, first_offset, last_offset, first_offset, last_offset, null
-    from {{ source('bronze', 'removed_messages') }}
-    union all
-    select topic, partition, 0, 0, -messages, null, null, null, null, null
-    from removed_and_landed_again
-    union all
-    select topic, partition, 0, 0, 0, null, null, first_offset, last_offset, null
+        min(first_offset) as first_offset,
+        max(last_offset) as last_offset
     from {{ source('bronze', 'offset_gaps') }}
+    group by topic, partition
 
 ),
 
 received as (
 
     select
-        topic,
-        partition,
-        sum(messages) as messages,
-        sum(deliveries) - sum(held_messages) as repeated_identities,
-        max(last_known_offset) - min(first_known_offset) + 1 - sum(messages) as missing_offsets,
-        min(first_offset) as first_offset,
-        max(last_offset) as last_offset,
-        max(last_ingested_at) as last_ingested_at
-    from parts
-    group by topic, partition
+        coalesce(deliveries.topic, removed.topic, gaps.topic) as topic,
+        coalesce(deliveries.partition, removed.partition, gaps.partition) as partition,
+        coalesce(deliveries.messages, 0) + coalesce(removed.messages, 0) - coalesce(landed_again.messages, 0) as messages,
+        coalesce(deliveries.deliveries - deliveries.messages, 0) as repeated_identities,
+        least(deliveries.first_offset, removed.first_offset) as first_offset,
+        greatest(deliveries.last_offset, removed.last_offset) as last_offset,
+        greatest(deliveries.last_offset, removed.last_offset, gaps.last_offset)
+        - least(deliveries.first_offset, removed.first_offset, gaps.first_offset) + 1 as offsets,
+        deliveries.last_ingested_at
+    from deliveries
+    full outer join removed
+        on deliveries.topic = removed.topic and deliveries.partition = removed.partition
+    full outer join gaps
+        on
+            coalesce(deliveries.topic, removed.topic) = gaps.topic
+            and coalesce(deliveries.partition, removed.partition) = gaps.partition
+    left join landed_again
+        on deliveries.topic = landed_again.topic and deliveries.partition = landed_again.partition
 
 ),
 
@@ -129,7 +135,7 @@ select
     coalesce(outcomes.rejected, 0) as rejected,
     coalesce(copies.repeated_changes, 0) as repeated_changes,
     received.repeated_identities,
-    received.missing_offsets,
+    received.offsets - received.messages as missing_offsets,
     received.first_offset,
     received.last_offset,
     outcomes.last_committed_at,

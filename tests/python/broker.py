@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
     AclOperation,
@@ -43,8 +43,8 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
-log.cleaner.dedupe.buffer.size=2097152
 log.retention.ms=-1
+log.cleaner.dedupe.buffer.size=2097152
 """
 LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
@@ -91,7 +91,7 @@ class Broker:
     def producer(self, **options):
         """Return a producer; `transactional_id="x"` and its like are options of librdkafka."""
         options = {name.replace("_", "."): value for name, value in options.items()}
-        return Producer({"bootstrap.servers": self.plain, **options})
+        return Producer({"bootstrap.servers": self.plain, "on_delivery": _delivered, **options})
 
     def make_topic(self, topic, partitions=1, messages=()):
         """Make a topic, and write messages to its first partition."""
@@ -125,6 +125,11 @@ class Broker:
 
     def _java(self, *command):
         return [find_java(), *FLAGS, "-cp", f"{FOLDER}/*", *command]
+
+
+def _delivered(error, _):
+    if error:
+        raise KafkaException(error)
 
 
 def _results(futures):
