@@ -53,8 +53,10 @@ def settings(metastore: bool) -> dict[str, str]:
     home = lakehouse_dir()
     cores = os.environ.get("LAKEHOUSE_CORES") or str(os.cpu_count())
     java_options = [
-        # A small run is spent compiling plans: these two halve it.
+        # A small run is spent compiling plans: these two halve it. What is left of the heap beside
+        # the new generation has to hold the copies of a large message.
         "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m",
+        "-XX:MaxNewSize=256m",
         f"-Dlog4j2.configurationFile={LOG4J.as_uri()}",
         f'"-Dderby.system.home={home}" "-Dderby.stream.error.file={home / "derby.log"}"',
     ]
