@@ -194,7 +194,8 @@ def _refuse_other_java(lock: Path, patience: float = 20) -> None:
     deadline = time.monotonic() + patience
     while (holder := _posix_lock_holder(lock)) is not None:
         command = _command_of(holder)
-        if str(lakehouse_dir()) not in command or time.monotonic() > deadline:
+        is_other = command and str(lakehouse_dir()) not in command  # one that is ending has none
+        if is_other or time.monotonic() > deadline:
             raise LakehouseError(
                 f"{lock.parent} is in use by process {holder or 'unknown'} ({command[:200]}), "
                 "which is no dbt, query or show that runs here. Wait for it to end, or stop it."

@@ -344,7 +344,7 @@ def test_accepted_messages_are_settled_anew(lake, right):
 def test_a_message_of_fewer_rows_leaves_none_behind(lake, right):
     where = "where topic = 'noise.widgets'"
     rows = lake.query(f"select row_number, kind, reject_reason from silver.events {where}")
-    assert rows == [{"row_number": 0, "kind": "rejected", "reject_reason": "not_text"}]
+    assert rows == [{"row_number": 0, "kind": "rejected", "reject_reason": "wrong_type"}]
     assert contents(lake, "silver.events") == contents(right, "silver.events")
     lake.dbt("test", "-s", "test_type:singular")
 
