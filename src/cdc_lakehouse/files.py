@@ -26,7 +26,7 @@ UNFIT_NAME = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 MEBIBYTE = 1 << 20
 # What is in memory at once, and in one row group that Spark reads; a single row may be larger.
 BATCH_ROWS, BATCH_BYTES = 16_384, 16 * MEBIBYTE
-LONGEST = 128 * MEBIBYTE  # bytes of a message; the embedded Spark's 2 GB hold it and its copies
+LONGEST = 128 * MEBIBYTE  # bytes of a message; the embedded Spark's 4 GB hold it and its copies
 
 # The columns of Spark's Kafka source.
 STAGED = pa.schema(
@@ -71,10 +71,12 @@ class File:
 
 def find_files(root: str, refuse: Callable[[str, Exception], None]) -> Iterator[str]:
     """Yield the files below `root` in the order of their paths; `refuse` what is no such file."""
-    folders = ("warehouse", "tmp", "metastore_db", "locks", "removals")
-    own = {str(lakehouse_dir() / name) for name in folders}
-    found = [root] if not os.path.isdir(root) else []
-    for folder, inner, names in os.walk(root, onerror=lambda error: refuse(error.filename, error)):
+    own = ("warehouse", "tmp", "metastore_db", "locks", "removals")
+    own = {str(lakehouse_dir() / name) for name in own}
+    found, walk = [root], ()
+    if os.path.isdir(root):
+        found, walk = [], os.walk(root, onerror=lambda error: refuse(error.filename, error))
+    for folder, inner, names in walk:
         inner[:] = [n for n in inner if n[0] not in "._" and os.path.join(folder, n) not in own]
         found += [os.path.join(folder, name) for name in names]
     for path in sorted(found):

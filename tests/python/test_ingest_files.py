@@ -91,6 +91,13 @@ def kafka(offsets, topic="shop.orders", partition=3, **columns):
     }
 
 
+def test_one_file_can_be_named(lake):
+    path = lake.put("orders/one.json", b"{}\n")
+    lake.put("orders/two.json", b"{}\n")
+    report = lake.ingest(path)
+    assert (report.found, report.problems, report.messages) == (1, [], {"orders": 1})
+
+
 def test_a_line_file_lands_byte_for_byte(lake):
     lake.put("shop.orders/a.jsonl", b'{"a":1}\r\n\n\xff\x00 \r\nx\ry\n last\r')
     lake.put("shop.items/b.txt.gz", gzip.compress(b"one\n") + gzip.compress(b"two\n"))
