@@ -15,15 +15,13 @@ from functools import reduce
 from operator import and_, or_
 from pathlib import Path
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, Row, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse import bronze
 from cdc_lakehouse.add_table import SourceTable, find_table, split_names
 from cdc_lakehouse.bronze import quoted
-from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.purge import location, purge, remove_left_overs
 from cdc_lakehouse.removal import (
     ERASURE,
@@ -33,7 +31,7 @@ from cdc_lakehouse.removal import (
     rows_frame,
     runs_of,
 )
-from cdc_lakehouse.session import hold, lakehouse_dir
+from cdc_lakehouse.session import hold, lakehouse_dir, stopping
 
 ROW = [*IDENTITY, "row_number"]
 GOLD = ("current_state", "history")
@@ -147,17 +145,13 @@ def _alone() -> Iterator[tuple[SparkSession, "_Locks"]]:
         if not holds_metastore():
             hold("metastore", STOP).close()  # dbt takes it below; known here in no time
         stack.enter_context(hold("bronze", STOP))
-        try:
+        again = "When the cause is removed, `lakehouse erase` alone completes what was begun."
+        with stopping("The erasure", again, DbtRuntimeError):
             if not (lakehouse_dir() / "warehouse" / "silver.db" / "events").exists():
                 raise LakehouseError("There is no silver.events yet. Run `dbt build`.")
             spark = root_session({}).newSession()
             bronze.complete_operations(spark)  # from the log that is about to be cut
             yield spark, locks
-        except (PySparkException, Py4JError, DbtRuntimeError, OSError) as error:
-            raise LakehouseError(
-                f"The erasure stopped: {short_message(error)}\nRun `lakehouse erase` again when "
-                "the cause is removed; that completes what was begun."
-            ) from None
 
 
 class _Locks:

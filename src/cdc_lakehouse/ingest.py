@@ -16,13 +16,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse import bronze
-from cdc_lakehouse.errors import (
-    DISK_FULL,
-    NOT_WRITABLE,
-    LakehouseError,
-    cannot_write,
-    short_message,
-)
+from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.files import (
     UNFIT,
     File,
@@ -34,7 +28,7 @@ from cdc_lakehouse.files import (
 )
 from cdc_lakehouse.report import IngestReport, problem
 from cdc_lakehouse.routes import Routes, read_routes
-from cdc_lakehouse.session import hold, lakehouse_dir, make_folder, open_session
+from cdc_lakehouse.session import hold, lakehouse_dir, make_folder, open_session, stopping
 
 APPLICATION = "lakehouse ingest files"
 
@@ -71,28 +65,21 @@ def ingest_files(
 def _writing() -> Iterator[tuple[SparkSession, Path]]:
     """Yield Spark and a folder to stage files in, to the one ingest of files at work."""
     temporary = make_folder(lakehouse_dir() / "tmp")
-    with hold("ingest", "One ingest of files runs at a time: run again when it has ended."):
-        try:
-            for left_over in temporary.glob("ingest-*"):
-                shutil.rmtree(left_over)
-            with tempfile.TemporaryDirectory(prefix="ingest-", dir=temporary) as staging:
-                cheap = {
-                    # Many small files share a task: opening one is cheap here.
-                    "spark.sql.files.openCostInBytes": "262144",
-                    # A file for each format is open, so that nothing has to be sorted by it.
-                    "spark.sql.maxConcurrentOutputFileWriters": "16",
-                }
-                spark = open_session(metastore=False, overrides=cheap)
-                bronze.create_tables(spark)
-                yield spark, Path(staging)
-        except (PySparkException, Py4JError, OSError) as error:
-            if getattr(error, "errno", None) in DISK_FULL | NOT_WRITABLE:
-                raise cannot_write(Path(error.filename or temporary), error) from None
-            said = " ".join(short_message(error).splitlines())
-            raise LakehouseError(
-                f"The ingest stopped: {said.rstrip(' .')}. When the cause is removed, the next run "
-                "completes what was begun."
-            ) from error
+    busy = "One ingest of files runs at a time: run again when it has ended."
+    again = "When the cause is removed, the next run completes what was begun."
+    with hold("ingest", busy), stopping("The ingest", again):
+        for left_over in temporary.glob("ingest-*"):
+            shutil.rmtree(left_over)
+        with tempfile.TemporaryDirectory(prefix="ingest-", dir=temporary) as staging:
+            cheap = {
+                # Many small files share a task: opening one is cheap here.
+                "spark.sql.files.openCostInBytes": "262144",
+                # A file for each format is open, so that nothing has to be sorted by it.
+                "spark.sql.maxConcurrentOutputFileWriters": "16",
+            }
+            spark = open_session(metastore=False, overrides=cheap)
+            bronze.create_tables(spark)
+            yield spark, Path(staging)
 
 
 class _Ingest:

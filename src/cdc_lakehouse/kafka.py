@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -17,7 +16,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from cdc_lakehouse import bronze
 from cdc_lakehouse.checkpoint import Checkpoint, Position, Unreadable
-from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.jars import installed_jars
 from cdc_lakehouse.kafka_cluster import Cluster, check_reachable
 from cdc_lakehouse.kafka_options import (
@@ -29,7 +28,7 @@ from cdc_lakehouse.kafka_options import (
 )
 from cdc_lakehouse.report import KafkaReport
 from cdc_lakehouse.routes import UNROUTED, Routes, read_routes
-from cdc_lakehouse.session import hold, open_session, warehouse_path
+from cdc_lakehouse.session import hold, open_session, stopping, warehouse_path
 
 EARLIEST = -2  # as Spark's Kafka source writes it
 PAUSE = "Waiting for next trigger"
@@ -56,19 +55,14 @@ def ingest_kafka(request: Request, project_dir: str | Path = ".") -> KafkaReport
     if not any("spark-sql-kafka" in jar.name for jar in installed_jars()):
         raise LakehouseError("The jars for Kafka have not been fetched. Run `lakehouse setup`.")
     busy = "One run of a Kafka stream at a time: wait for it to end, or name another with --name."
-    with hold(f"kafka-{request.name}", busy):
-        try:
-            spark = open_session(metastore=False)
-            bronze.create_tables(spark)
-            rerouted = _reroute(spark, routes)
-            options = source_options(spark, request)
-            with Cluster(spark, options) as cluster:
-                report = _Run(spark, request, routes, cluster, began_at).land(options)
-        except (PySparkException, Py4JError, OSError) as error:
-            raise LakehouseError(
-                f"The ingest stopped: {short_message(error)}\n"
-                "Run again when the cause is removed; that completes what was begun."
-            ) from error
+    again = "When the cause is removed, the next run completes what was begun."
+    with hold(f"kafka-{request.name}", busy), stopping("The ingest", again):
+        spark = open_session(metastore=False)
+        bronze.create_tables(spark)
+        rerouted = _reroute(spark, routes)
+        options = source_options(spark, request)
+        with Cluster(spark, options) as cluster:
+            report = _Run(spark, request, routes, cluster, began_at).land(options)
     report.rerouted, report.seconds = rerouted, time.monotonic() - clock
     return report
 

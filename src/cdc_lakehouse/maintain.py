@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from cdc_lakehouse import bronze
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.report import text_table
-from cdc_lakehouse.session import hold, lakehouse_dir, open_session, warehouse_path
+from cdc_lakehouse.session import hold, lakehouse_dir, open_session, stopping, warehouse_path
 
 MEBIBYTE = 1 << 20
 FILE_SIZE = 128 * MEBIBYTE  # bytes; smaller files of a table are put together up to it
@@ -126,8 +126,9 @@ def maintain(
             f"{lakehouse_dir()} has no tables yet. Run `lakehouse ingest files PATH`."
         )
     began_at = time.monotonic()
-    report = MaintainReport(left_overs=_remove_left_overs())
-    try:
+    report = MaintainReport()
+    again = "No table has lost anything by it: run again when the cause is removed."
+    with stopping("The maintenance", again):
         spark = open_session(metastore=False).newSession()
         for name, value in SETTINGS.items():
             spark.conf.set(name, value)
@@ -140,11 +141,7 @@ def maintain(
             if lock := _hold("metastore", deadline, "The tables of silver and gold", report):
                 held.enter_context(lock)
                 _maintain_schemas(spark, lambda path: not _is_bronze(path), retention, report)
-    except (PySparkException, Py4JError, OSError) as error:
-        raise LakehouseError(
-            f"The maintenance stopped: {short_message(error)}\n"
-            "No table has lost anything by it: run again when the cause is removed."
-        ) from error
+    report.left_overs = _remove_left_overs()
     report.seconds = time.monotonic() - began_at
     return report
 

@@ -8,15 +8,13 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse import bronze
-from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import Routes, covers, read_routes
-from cdc_lakehouse.session import hold, lakehouse_dir, open_session, warehouse_path
+from cdc_lakehouse.session import hold, lakehouse_dir, open_session, stopping, warehouse_path
 
 # The codes of silver.events.reject_reason.
 REASONS = (
@@ -233,16 +231,12 @@ def _with_states(spark: SparkSession, outcomes: DataFrame, topics: list[str]) ->
 @contextmanager
 def _changing_bronze(command: str) -> Iterator[SparkSession]:
     """Yield Spark to the one process that may change rows of bronze."""
-    with hold("bronze", "One command changes bronze at a time: run again when it has ended."):
-        try:
-            spark = open_session(metastore=False)
-            bronze.create_tables(spark)
-            yield spark
-        except (PySparkException, Py4JError, OSError) as error:
-            raise LakehouseError(
-                f"The {command} stopped: {short_message(error)}\n"
-                "Run it again when the cause is removed."
-            ) from error
+    busy = "One command changes bronze at a time: run again when it has ended."
+    again = "Run it again when the cause is removed."
+    with hold("bronze", busy), stopping(f"The {command}", again):
+        spark = open_session(metastore=False)
+        bronze.create_tables(spark)
+        yield spark
 
 
 def parse_offsets(text: str) -> tuple[int | None, int | None]:

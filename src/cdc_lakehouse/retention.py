@@ -4,15 +4,13 @@ import json
 import re
 from dataclasses import dataclass
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse import bronze
-from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.removal import IDENTITY, RETENTION, Removal, interrupted, runs_of
-from cdc_lakehouse.session import hold, open_session, warehouse_path
+from cdc_lakehouse.session import hold, open_session, stopping, warehouse_path
 
 AGE = r"[0-9]+ (hour|day|week|month|year)s?"
 GENERATION = 2**40  # of the watermark, see the adapter
@@ -52,14 +50,10 @@ def expire_messages(older_than: str, dry_run: bool = False) -> str:
         LakehouseError: see `apply_retention`; or another process rewrites bronze, or Spark failed.
     """
     with hold("bronze", "Only one can rewrite bronze at a time: wait for it to end."):
-        try:
+        again = "Run again when the cause is removed; that completes what was begun."
+        with stopping("The retention", again):
             spark = open_session(metastore=False)
             return apply_retention(spark, older_than, dry_run).text(older_than, dry_run)
-        except (PySparkException, Py4JError) as error:
-            raise LakehouseError(
-                f"The retention stopped: {short_message(error)}\nRun again when the cause is "
-                "removed; that completes what was begun."
-            ) from None
 
 
 def apply_retention(spark: SparkSession, older_than: str, dry_run: bool = False) -> Expired:

@@ -4,6 +4,7 @@ import fcntl
 import logging
 import os
 import struct
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -11,14 +12,24 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.errors import LakehouseError, cannot_write, short_message
+from cdc_lakehouse.errors import (
+    DISK_FULL,
+    NOT_WRITABLE,
+    LakehouseError,
+    cannot_write,
+    short_message,
+)
 from cdc_lakehouse.jars import installed_jars
 from cdc_lakehouse.java import find_java
 
 LOG4J = Path(__file__).with_name("log4j2.properties")
+# The codes with which Java and Spark's tasks end when there is no memory left.
+OUT_OF_MEMORY = (3, 52)
 
 
 def lakehouse_dir() -> Path:
@@ -44,6 +55,11 @@ def make_folder(path: Path) -> Path:
     return path
 
 
+def memory() -> str:
+    """Return how much heap Spark may take: LAKEHOUSE_MEMORY, or what large messages need."""
+    return os.environ.get("LAKEHOUSE_MEMORY") or "4g"
+
+
 def settings(metastore: bool) -> dict[str, str]:
     """Return the Spark settings of the embedded default.
 
@@ -53,10 +69,9 @@ def settings(metastore: bool) -> dict[str, str]:
     home = lakehouse_dir()
     cores = os.environ.get("LAKEHOUSE_CORES") or str(os.cpu_count())
     java_options = [
-        # A small run is spent compiling plans: these two halve it. What is left of the heap beside
-        # the new generation has to hold the copies of a large message.
+        # A small run is spent compiling plans: these two halve it.
         "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m",
-        "-XX:MaxNewSize=256m",
+        "-XX:+ExitOnOutOfMemoryError -XX:+DisplayVMOutputToStderr",
         f"-Dlog4j2.configurationFile={LOG4J.as_uri()}",
         f'"-Dderby.system.home={home}" "-Dderby.stream.error.file={home / "derby.log"}"',
     ]
@@ -64,7 +79,9 @@ def settings(metastore: bool) -> dict[str, str]:
         "spark.master": f"local[{cores}]",
         "spark.app.name": "cdc_lakehouse",
         "spark.jars": ",".join(str(jar) for jar in installed_jars()),
-        "spark.driver.memory": os.environ.get("LAKEHOUSE_MEMORY") or "2g",
+        "spark.driver.memory": memory(),
+        # Of it, what sorts and joins may fill before they go to disk; the rest is for messages.
+        "spark.memory.fraction": "0.3",
         "spark.driver.extraJavaOptions": " ".join(java_options),
         # Nothing outside this machine is meant to reach the embedded session.
         "spark.driver.bindAddress": "127.0.0.1",
@@ -79,10 +96,11 @@ def settings(metastore: bool) -> dict[str, str]:
         "spark.sql.ansi.enabled": "true",
         "spark.sql.shuffle.partitions": cores,
         "spark.sql.parquet.compression.codec": "zstd",
-        # A row group is in memory as a whole; the writer looks after every row, however large.
+        # A row group is in memory as a whole; the writer looks after few rows, however small the
+        # first of them, whether it is full.
         "spark.hadoop.parquet.block.size": str(32 << 20),
-        "spark.hadoop.parquet.block.size.row.check.min": "1",
         "spark.hadoop.parquet.page.size.row.check.min": "1",
+        "spark.hadoop.parquet.page.size.row.check.max": "8",
         # A dictionary of messages, and the least and the greatest of them, would be copies of them.
         "spark.hadoop.parquet.enable.dictionary#value": "false",
         "spark.hadoop.parquet.column.statistics.enabled#value": "false",
@@ -127,13 +145,50 @@ def open_session(metastore: bool, overrides: Mapping[str, str] | None = None) ->
         builder = builder.config(name, value)
     try:
         with _standard_error_to(home / "spark.log"):
-            return builder.getOrCreate()
+            spark = builder.getOrCreate()
     except LakehouseError:
         raise
     except Exception as error:
         said = " ".join(short_message(error).splitlines())
         message = f"Spark did not start: {said} More in {home / 'spark.log'}."
         raise LakehouseError(message) from error
+    # It would print a stack if Java ended, beside the error of whoever called Java.
+    spark.sparkContext._accumulatorServer.handle_error = lambda request, client_address: None
+    return spark
+
+
+@contextmanager
+def stopping(what: str, remedy: str, *errors: type[Exception]) -> Iterator[None]:
+    """Let what Spark or the system fails with, or one of `errors`, reach the user in one line.
+
+    Raises:
+        LakehouseError: `what` stopped, why, and the `remedy`.
+    """
+    try:
+        yield
+    except (PySparkException, Py4JError, OSError, *errors) as error:
+        if getattr(error, "errno", None) in DISK_FULL | NOT_WRITABLE:
+            raise cannot_write(Path(error.filename or lakehouse_dir()), error) from None
+        said = ended_java(error) or " ".join(short_message(error).splitlines()).rstrip(" .")
+        raise LakehouseError(f"{what} stopped: {said}. {remedy}") from error
+
+
+def ended_java(error: BaseException) -> str | None:
+    """Return how Java ended, if that is what Python failed with, as a sentence without its end."""
+    java = getattr(SparkContext._gateway, "proc", None)
+    if java is None or not isinstance(error, (Py4JError, ConnectionError)):
+        return None
+    with suppress(subprocess.TimeoutExpired):
+        java.wait(5 if isinstance(error, (Py4JNetworkError, ConnectionError)) else 0)
+    if java.returncode in OUT_OF_MEMORY:
+        return (
+            f"Spark has used up its {memory()} of memory. Let the environment variable "
+            "LAKEHOUSE_MEMORY give it more"
+        )
+    if java.returncode is not None:
+        how = f"signal {-java.returncode}" if java.returncode < 0 else f"code {java.returncode}"
+        return f"Spark's Java has ended with {how}; more in {lakehouse_dir() / 'spark.log'}"
+    return None
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructField, Struc
 from cdc_lakehouse import bronze
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.report import text_table
-from cdc_lakehouse.session import hold, lakehouse_dir, open_session, warehouse_path
+from cdc_lakehouse.session import ended_java, hold, lakehouse_dir, open_session, warehouse_path
 
 CHANGES = """select topic, offset, operation, concat_ws('.', database_name, table_name) as `table`,
     after, committed_at from silver.row_changes order by committed_at desc, topic, offset"""
@@ -126,5 +126,5 @@ def tables_session() -> Iterator[SparkSession]:
             spark = open_session(metastore=True)
             bronze.attach_tables(spark)
             yield spark
-        except (PySparkException, Py4JError) as error:
-            raise LakehouseError(short_message(error)) from None
+        except (PySparkException, Py4JError, ConnectionError) as error:
+            raise LakehouseError(ended_java(error) or short_message(error)) from None

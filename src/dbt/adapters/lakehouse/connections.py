@@ -17,10 +17,12 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.bronze import attach_tables, quoted
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.functions import register_functions
-from cdc_lakehouse.session import hold, open_session
+from cdc_lakehouse.session import ended_java, hold, open_session
 
-# The settings with which Delta commits a watermark; they hold for one statement.
+# The settings with which Delta commits a watermark, and that of the reader of many rows at a time.
 WATERMARK = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
+BATCH_READER = "spark.sql.parquet.enableVectorizedReader"
+OF_ONE_STATEMENT = (*WATERMARK, BATCH_READER)
 
 ONE_AT_A_TIME = "Only one dbt can use it at a time: wait for it to end, or stop it."
 
@@ -83,8 +85,8 @@ def short_errors():
     """Let an error of Spark reach the user as its message, without plans and stacks."""
     try:
         yield
-    except (PySparkException, Py4JError, LakehouseError) as error:
-        raise DbtRuntimeError(short_message(error)) from None
+    except (PySparkException, Py4JError, ConnectionError, LakehouseError) as error:
+        raise DbtRuntimeError(ended_java(error) or short_message(error)) from None
 
 
 class Cursor(session.Cursor):
@@ -96,12 +98,12 @@ class Cursor(session.Cursor):
 
     def execute(self, sql: str, *parameters: Any) -> None:
         self._rows = None
-        try:
-            with short_errors():
+        with short_errors():
+            try:
                 self._df = self.spark.sql(sql % parameters if parameters else sql)
-        finally:
-            for name in WATERMARK:
-                self.spark.conf.unset(name)
+            finally:
+                for name in OF_ONE_STATEMENT:
+                    self.spark.conf.unset(name)
 
     def fetchall(self):
         with short_errors():
