@@ -32,6 +32,7 @@
         {%- if resettles -%}
             {{ note_resettled_tables(target, window) }}
         {%- endif -%}
+        {% do adapter.read_row_by_row() %}
         {% do adapter.set_watermark(target, 'bronze.messages', last, rebuild=window.rebuild) %}
         {% call statement('main') -%}
             {%- if window.rebuild -%} {{ replace_delta_table(target, columns, sql, properties) }}

@@ -164,8 +164,11 @@ def append_messages(
     reader = spark.read.schema(columns)
     staged = reader.option("pathGlobFilter", "[0-9a-f]*").parquet(literal)
     has_large = any(folder.glob(f"{LARGE}*"))
-    # The faster reader holds copies of all that it has read of a row group.
+    # The faster reader holds copies of all that it has read of a row group, and each open writer
+    # the largest message that it has compressed.
     spark.conf.set("spark.sql.parquet.enableVectorizedReader", str(not has_large).lower())
+    spark.conf.set("spark.sql.parquet.compression.codec", "none" if has_large else "zstd")
+    spark.conf.set("parquet.page.size.row.check.max", "1" if has_large else "8")
     if has_large:
         # One after the other: the copies of two large messages at a time would not fit in memory.
         large = reader.option("pathGlobFilter", f"{LARGE}*").parquet(literal).coalesce(1)

@@ -13,7 +13,12 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.bronze import GENERATION, quoted
 from cdc_lakehouse.session import warehouse_path
-from dbt.adapters.lakehouse.connections import WATERMARK, LakehouseConnectionManager, short_errors
+from dbt.adapters.lakehouse.connections import (
+    BATCH_READER,
+    WATERMARK,
+    LakehouseConnectionManager,
+    short_errors,
+)
 
 
 @dataclass
@@ -160,3 +165,11 @@ class LakehouseAdapter(SparkAdapter):
         values = (name, str(generation * GENERATION + version))
         for setting, value in zip(WATERMARK, values, strict=True):
             self._spark().conf.set(setting, value)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def read_row_by_row(self) -> None:
+        """Let the next statement of this thread hold one row of a table's file in memory.
+
+        Thousands at a time are read faster, unless they are messages: those may fill the memory.
+        """
+        self._spark().conf.set(BATCH_READER, "false")
