@@ -25,10 +25,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def setup(options: argparse.Namespace) -> int:
-    """Fetch the Java libraries that pyspark does not bring."""
+    """Fetch the Java libraries that pyspark does not bring, and archive their classes."""
+    from cdc_lakehouse.class_archive import make_archive
     from cdc_lakehouse.jars import FOLDER, fetch_jars
 
     print(f"{len(fetch_jars())} jars in {FOLDER}")
+    if reason := make_archive():
+        print(f"No archive of Java's classes, so each start takes longer: {reason}")
     return 0
 
 

@@ -17,6 +17,7 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse import class_archive
 from cdc_lakehouse.errors import (
     DISK_FULL,
     NOT_WRITABLE,
@@ -72,6 +73,7 @@ def settings(metastore: bool) -> dict[str, str]:
         # A small run is spent compiling plans: these two halve it.
         "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m",
         "-XX:+ExitOnOutOfMemoryError -XX:+DisplayVMOutputToStderr",
+        class_archive.java_options(),
         f"-Dlog4j2.configurationFile={LOG4J.as_uri()}",
         f'"-Dderby.system.home={home}" "-Dderby.stream.error.file={home / "derby.log"}"',
     ]
