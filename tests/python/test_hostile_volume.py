@@ -183,7 +183,10 @@ class Command:
             time.sleep(0.2)
 
     def peak(self, *names):
-        return max((peak for name, peak in self.peaks.values() if name in names), default=0)
+        """Return the megabytes of the largest process whose name begins so."""
+        return max(
+            (peak for name, peak in self.peaks.values() if name.startswith(names)), default=0
+        )
 
 
 def tree(number):
@@ -281,16 +284,14 @@ def test_the_runs_survive_with_the_memory_they_have(world):
     assert world.dbt.code == 0, world.dbt.output[-3000:]
     assert world.show.code == 0, world.show.output[-3000:]
     commands = {"ingest": world.ingest, "dbt": world.dbt, "show": world.show}
-    peaks = {
-        name: (c.peak("java"), c.peak("python", "python3", "dbt")) for name, c in commands.items()
-    }
+    peaks = {name: (c.peak("java"), c.peak("python", "dbt")) for name, c in commands.items()}
     SAID.append(
         f"hostile volume at scale {SCALE:g}, MB at most (Java, Python): "
         + ", ".join(f"{name} {java}, {python}" for name, (java, python) in peaks.items())
     )
     for java, python in peaks.values():
         # A heap of 4 GB, and what Java has beside it.
-        assert 0 < java < 5 * 1024
+        assert 0 < java < 5.5 * 1024
         assert 0 < python < 1.5 * 1024
 
 
