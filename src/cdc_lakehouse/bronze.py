@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, Row, SparkSession
 from pyspark.sql import functions as F
 
+from cdc_lakehouse.delta_log import transaction_version
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import UNROUTED, Routes
 from cdc_lakehouse.session import warehouse_path
@@ -331,11 +332,7 @@ def complete_operations(spark: SparkSession) -> list[dict]:
 
 def committed_version(spark: SparkSession, application: str, name: str = MESSAGES) -> int:
     """Return the newest transaction version of `application` in a bronze table, -1 if none."""
-    jvm = spark._jvm
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(_path(name)))
-    none = getattr(getattr(jvm, "scala.Option$"), "MODULE$").empty()
-    found = log.update(False, none, none).transactions().get(application)
-    return found.get() if found.isDefined() else -1
+    return transaction_version(spark, _path(name), application)
 
 
 def record_files(spark: SparkSession, rows: list[dict]) -> None:

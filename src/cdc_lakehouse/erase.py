@@ -20,9 +20,10 @@ from pyspark.sql import functions as F
 
 from cdc_lakehouse import bronze
 from cdc_lakehouse.add_table import SourceTable, find_table, split_names
-from cdc_lakehouse.bronze import quoted
+from cdc_lakehouse.bronze import GENERATION, MESSAGES, quoted
+from cdc_lakehouse.delta_log import snapshot, transaction_version
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.purge import location, purge, remove_left_overs
+from cdc_lakehouse.purge import purge, remove_left_overs
 from cdc_lakehouse.removal import (
     ERASURE,
     IDENTITY,
@@ -31,7 +32,7 @@ from cdc_lakehouse.removal import (
     rows_frame,
     runs_of,
 )
-from cdc_lakehouse.session import hold, lakehouse_dir, stopping
+from cdc_lakehouse.session import hold, lakehouse_dir, stopping, warehouse_path
 
 ROW = [*IDENTITY, "row_number"]
 GOLD = ("current_state", "history")
@@ -198,7 +199,7 @@ def _carry_out(spark: SparkSession, locks: _Locks, removal: Removal) -> dict[str
         _dbt("run", "--full-refresh", "-s", *(name for name, _ in removal.models))
     counts = {table: (before.get(table, 0), spark.table(table).count()) for table in tables}
     locks.keep_writers_out()
-    purge(spark, f"bronze.{bronze.MESSAGES}")
+    purge(spark, f"bronze.{MESSAGES}")
     _advance_watermark(spark)
     for table in ("silver.events", *tables):
         if _is_delta(spark, table):
@@ -214,13 +215,13 @@ def _carry_out(spark: SparkSession, locks: _Locks, removal: Removal) -> dict[str
 def _advance_watermark(spark: SparkSession) -> None:
     """Let silver have read the commits of bronze that only removed: their files are to go."""
     from dbt.adapters.lakehouse.connections import WATERMARK
-    from dbt.adapters.lakehouse.impl import GENERATION
 
-    mark, last = _watermark(spark), _version(spark, f"bronze.{bronze.MESSAGES}")
-    if mark % GENERATION == last:
+    mark = _watermark(spark)
+    read, last = mark % GENERATION, snapshot(spark, warehouse_path("bronze", MESSAGES)).version()
+    if read == last:
         return
-    _refuse_unsettled(spark, mark % GENERATION)
-    mark += last - mark % GENERATION
+    _refuse_unsettled(spark, read)
+    mark += last - read
     for setting, value in zip(WATERMARK, ("bronze.messages", str(mark)), strict=True):
         spark.conf.set(setting, value)
     try:
@@ -239,23 +240,11 @@ def _refuse_unsettled(spark: SparkSession, read: int) -> None:
         )
 
 
-def _snapshot(spark: SparkSession, table: str):
-    jvm = spark._jvm
-    none = getattr(getattr(jvm, "scala.Option$"), "MODULE$").empty()
-    path = location(spark, table)
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
-    return log.update(False, none, none)
-
-
 def _watermark(spark: SparkSession) -> int:
-    mark = _snapshot(spark, "silver.events").transactions().get("bronze.messages")
-    if not mark.isDefined():
+    mark = transaction_version(spark, warehouse_path("silver", "events"), "bronze.messages")
+    if mark < 0:
         raise LakehouseError("silver.events has settled nothing yet. Run `dbt run`.")
-    return mark.get()
-
-
-def _version(spark: SparkSession, table: str) -> int:
-    return _snapshot(spark, table).version()
+    return mark
 
 
 def _is_delta(spark: SparkSession, table: str) -> bool:
@@ -317,8 +306,6 @@ class _Erasure:
         return names
 
     def run(self, dry_run: bool) -> list[str]:
-        from dbt.adapters.lakehouse.impl import GENERATION
-
         _refuse_unsettled(self.spark, _watermark(self.spark) % GENERATION)
         found = self.find()
         if not found.rows and not found.messages:

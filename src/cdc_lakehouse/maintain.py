@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse import bronze
+from cdc_lakehouse.delta_log import snapshot, transaction_version
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.report import text_table
 from cdc_lakehouse.session import hold, lakehouse_dir, open_session, stopping, warehouse_path
@@ -181,7 +182,7 @@ def _maintain_table(
     spark: SparkSession, path: Path, retention: timedelta, report: MaintainReport
 ) -> None:
     table = "delta.`" + str(path).replace("`", "``") + "`"
-    before = _snapshot(spark, path)
+    before = snapshot(spark, path)
     done = Maintained(_name(path), before.numOfFiles(), before.sizeInBytes())
     spark.sql(f"optimize {table}").collect()
     if lag := _lag_of_silver(spark, path, retention):
@@ -191,7 +192,7 @@ def _maintain_table(
         spark.sql(f"vacuum {table} retain {retention.total_seconds() / 3600} hours").collect()
         left, size_left = _on_disk(path)
         done.files_deleted, done.bytes_deleted = files - left, size - size_left
-    after = _snapshot(spark, path)
+    after = snapshot(spark, path)
     none = spark._jvm.scala.Option.empty()
     after.deltaLog().checkpointAndCleanUpDeltaLog(after, none)
     done.files, done.bytes = after.numOfFiles(), after.sizeInBytes()
@@ -209,10 +210,10 @@ def _lag_of_silver(spark: SparkSession, path: Path, retention: timedelta) -> str
     events = warehouse_path("silver", "events")
     if path != warehouse_path("bronze", bronze.MESSAGES) or not (events / "_delta_log").exists():
         return None
-    mark = _snapshot(spark, events).transactions().get("bronze.messages")
-    if mark.isEmpty():
+    mark = transaction_version(spark, events, "bronze.messages")
+    if mark < 0:
         return None
-    read = mark.get() % bronze.GENERATION
+    read = mark % bronze.GENERATION
     oldest = datetime.now(UTC) - retention
     history = spark.sql(f"describe history {bronze.by_path(bronze.MESSAGES)}")
     unread = (
@@ -227,13 +228,6 @@ def _lag_of_silver(spark: SparkSession, path: Path, retention: timedelta) -> str
         f"{_name(path)} was not vacuumed: silver has yet to read {unread.commits:,} commits of it, "
         f"the first of {unread.first:%Y-%m-%d %H:%M}. Run `dbt run` first."
     )
-
-
-def _snapshot(spark: SparkSession, path: Path):
-    """Return the latest state of a table in Delta's log."""
-    none = spark._jvm.scala.Option.empty()
-    log = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(path))
-    return log.update(False, none, none)
 
 
 def _on_disk(path: Path) -> tuple[int, int]:

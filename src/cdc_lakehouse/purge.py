@@ -7,8 +7,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse.delta_log import snapshot
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.session import lakehouse_dir
+from cdc_lakehouse.session import lakehouse_dir, warehouse_path
 
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 KEPT_FOR = "delta.deletedFileRetentionDuration"
@@ -21,7 +22,7 @@ def purge(spark: SparkSession, table: str) -> None:
     Nobody may write the table or read an earlier version of it meanwhile: the caller holds locks.
 
     Args:
-        table: its name in Spark SQL.
+        table: its schema and its name, with a dot between.
 
     Raises:
         LakehouseError: Delta wrote no checkpoint, so that its log cannot be shortened.
@@ -46,28 +47,20 @@ def purge(spark: SparkSession, table: str) -> None:
 
 def _shorten_log(spark: SparkSession, table: str) -> None:
     """Write a checkpoint and delete all of the log before it: commits hold statistics of files."""
-    folder = Path(location(spark, table), "_delta_log")
-    logs = spark._jvm.org.apache.spark.sql.delta.DeltaLog
-    none = getattr(getattr(spark._jvm, "scala.Option$"), "MODULE$").empty()
-    log = logs.forTable(spark._jsparkSession, str(folder.parent))
-    snapshot = log.update(False, none, none)
-    log.checkpoint(snapshot, none)
-    if not list(folder.glob(f"{snapshot.version():020}.checkpoint*.parquet")):
+    folder = warehouse_path(*table.split(".")) / "_delta_log"
+    latest = snapshot(spark, folder.parent)
+    latest.deltaLog().checkpoint(latest, spark._jvm.scala.Option.empty())
+    if not list(folder.glob(f"{latest.version():020}.checkpoint*.parquet")):
         raise LakehouseError(
-            f"{folder} has no checkpoint of version {snapshot.version()}, so its earlier commits "
+            f"{folder} has no checkpoint of version {latest.version()}, so its earlier commits "
             "cannot be deleted. Run `lakehouse erase` again."
         )
     for path in folder.iterdir():
         number = NUMBERED.match(path.name)
-        if number and int(number[1]) < snapshot.version():
+        if number and int(number[1]) < latest.version():
             path.unlink()
     # What Java remembers of the log may speak of files that are gone.
-    logs.clearCache()
-
-
-def location(spark: SparkSession, table: str) -> str:
-    """Return the folder of a Delta table."""
-    return spark.sql(f"describe detail {table}").first().location.removeprefix("file:")
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
 def remove_left_overs(spark: SparkSession) -> None:

@@ -3,17 +3,18 @@
 import json
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse import bronze
+from cdc_lakehouse.delta_log import transaction_version
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.removal import IDENTITY, RETENTION, Removal, interrupted, runs_of
 from cdc_lakehouse.session import hold, open_session, stopping, warehouse_path
 
 AGE = r"[0-9]+ (hour|day|week|month|year)s?"
-GENERATION = 2**40  # of the watermark, see the adapter
 
 
 @dataclass
@@ -101,10 +102,8 @@ def _drop(spark: SparkSession, removal: Removal) -> None:
 
 def _settled_before(spark: SparkSession, events: str, before: str) -> DataFrame:
     """Return the identities all of whose deliveries are old, and read and settled by silver."""
-    log = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, events)
-    none = getattr(getattr(spark._jvm, "scala.Option$"), "MODULE$").empty()
-    mark = log.update(False, none, none).transactions().get("bronze.messages")
-    read = mark.get() % GENERATION if mark.isDefined() else -1
+    mark = transaction_version(spark, Path(events), "bronze.messages")
+    read = mark % bronze.GENERATION if mark >= 0 else -1
     old = (
         bronze.read(spark, bronze.MESSAGES)
         .groupBy(IDENTITY)
