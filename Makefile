@@ -13,12 +13,13 @@ run: setup ## land the sample topics, build silver and gold, show what came out
 	lakehouse show
 
 test: setup broker lint ## every check: lint, dbt unit and data tests, pytest
-	pytest -n auto --maxprocesses 4 --dist loadfile tests/python
+	pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder tests/python
 
 soak: export KILL_ROUNDS ?= 100
 soak: export MAINTAIN_RUNS ?= 500
 soak: export HOSTILE_SCALE ?= 1
 soak: export KILLS ?= 20
+soak: export ERASE_KILLS ?= 7
 soak: export SEED ?= random
 soak: export HISTORY_SEED ?= random
 soak: export HOSTILE_SEED ?= random

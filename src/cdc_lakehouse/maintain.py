@@ -184,12 +184,14 @@ def _maintain_table(
     table = "delta.`" + str(path).replace("`", "``") + "`"
     before = snapshot(spark, path)
     done = Maintained(_name(path), before.numOfFiles(), before.sizeInBytes())
-    spark.sql(f"optimize {table}").collect()
+    if done.files_before:
+        spark.sql(f"optimize {table}").collect()
     if lag := _lag_of_silver(spark, path, retention):
         report.notes.append(lag)
     else:
         files, size = _on_disk(path)
-        spark.sql(f"vacuum {table} retain {retention.total_seconds() / 3600} hours").collect()
+        if files > snapshot(spark, path).numOfFiles():
+            spark.sql(f"vacuum {table} retain {retention.total_seconds() / 3600} hours").collect()
         left, size_left = _on_disk(path)
         done.files_deleted, done.bytes_deleted = files - left, size - size_left
     after = snapshot(spark, path)

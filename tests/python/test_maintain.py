@@ -1,6 +1,6 @@
 """Maintenance: few files whatever the number of runs, and nobody notices but by the speed.
 
-MAINTAIN_RUNS (of ingest and dbt, with maintenance eight times among them) makes it long.
+MAINTAIN_RUNS (of ingest and dbt, maintained at every eighth of them) makes it long.
 """
 
 import json
@@ -21,8 +21,8 @@ from shop import write_messages
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.maintain import maintain, parse_duration
 
-RUNS = int(os.environ.get("MAINTAIN_RUNS") or 8)
-EVERY = max(4, RUNS // 8)
+RUNS = int(os.environ.get("MAINTAIN_RUNS") or 4)
+EVERY = max(2, RUNS // 8)
 MODELS = {"things": "cluster_by=['name']", "things_history": "materialized='history'"}
 TABLES = ("bronze.messages", "silver.events", "gold_storage.things", "gold_storage.things_history")
 # What a run adds to a table at most: data files (a merge one per core and a deletion vector), and
