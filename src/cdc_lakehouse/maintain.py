@@ -5,7 +5,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,6 +27,7 @@ FILE_SIZE = 128 * MEBIBYTE  # bytes; smaller files of a table are put together u
 # A writer that has not committed yet must find its files; no run of a pipeline takes this long.
 SHORTEST = timedelta(hours=1)
 LEFT_OVER_AFTER = timedelta(days=1)
+BRIEFLY = 30  # seconds to wait for an ingest, which holds bronze while it reroutes
 UNITS = ("minute", "hour", "day", "week")
 # Commits that bring no row: who has not read them lags behind nothing.
 WITHOUT_ROWS = ("OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES")
@@ -135,7 +136,9 @@ def maintain(
             spark.conf.set(name, value)
         deadline = began_at + wait
         with ExitStack() as held:
-            if lock := _hold("bronze", deadline, "The tables of bronze", report):
+            if lock := _hold(
+                "bronze", max(deadline, began_at + BRIEFLY), "The tables of bronze", report
+            ):
                 held.enter_context(lock)
                 _maintain_schemas(spark, _is_bronze, retention, report)
         with ExitStack() as held:
@@ -234,12 +237,12 @@ def _lag_of_silver(spark: SparkSession, path: Path, retention: timedelta) -> str
 
 def _on_disk(path: Path) -> tuple[int, int]:
     """Return number and bytes of a table's files on disk, those of its log and checksums aside."""
-    sizes = [
-        os.path.getsize(os.path.join(folder, name))
-        for folder, _, names in os.walk(path)
-        for name in names
-        if "_delta_log" not in folder and not name.endswith(".crc")
-    ]
+    sizes = []
+    for folder, _, names in os.walk(path):
+        for name in names:
+            if "_delta_log" not in folder and not name.endswith(".crc"):
+                with suppress(FileNotFoundError):  # an ingest renames what it writes
+                    sizes.append(os.path.getsize(os.path.join(folder, name)))
     return len(sizes), sum(sizes)
 
 
@@ -251,7 +254,11 @@ def _remove_left_overs() -> int:
     """Remove what killed runs left in tmp, if none of this lakehouse runs; return how much."""
     home = lakehouse_dir()
     oldest = time.time() - LEFT_OVER_AFTER.total_seconds()
-    left = [path for path in (home / "tmp").glob("*") if path.lstat().st_mtime < oldest]
+    left = []
+    for path in (home / "tmp").glob("*"):
+        with suppress(FileNotFoundError):  # a run that ends removes its own
+            if path.lstat().st_mtime < oldest:
+                left.append(path)
     if not left:
         return 0
     with ExitStack() as held:
