@@ -7,7 +7,10 @@ with
 
 messages as (
 
-    select * from {{ ref('messages') }}
+    select
+        *,
+        {{ quote_fractions(whole_json('value')) }} as json_text
+    from {{ ref('messages') }}
     where format = '{{ format }}'
 
 ),
@@ -16,7 +19,7 @@ envelopes as (
 
     select
         *,
-        {{ read_canal('value', more_fields=' columnType map<string, string>,') }} as json
+        {{ read_canal('json_text', more_fields=' columnType map<string, string>,') }} as json
     from messages
 
 ),
@@ -26,7 +29,7 @@ read as (
     select
         *,
         json.*,
-        {{ json_problem('value', 'json') }} as json_problem,
+        {{ json_problem('value', 'json', 'json_text') }} as json_problem,
         {{ canal_kind(full_load='INIT') }} as kind,
         {{ database_or_default('json.database', 'kind') }} as source_database,
         coalesce(nullif(json.table, ''), {{ truncated_table('json.sql') }}) as source_table,

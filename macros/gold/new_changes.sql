@@ -13,14 +13,17 @@
 -#}
 {% macro profile_of_changes(table, sql) -%}
     {%- if table.read is none -%}
+        {% do adapter.expect_new_rows(api.Relation.create(schema='silver', identifier='events'), none) %}
         {{ assert_gold_contract(sql, table.columns) }}
-        {%- set partial = run_query('select 1 from (' ~ new_changes(sql, table) ~ ') where ' ~ is_partial(table.options) ~ ' limit 1').rows -%}
-        {{ return({'partial': partial | length > 0, 'changes': typed_changes(new_changes(sql, table), table)}) }}
+        {{ name_query('new_changes', new_changes(sql, table)) }}
+        {%- set partial = run_query('select 1 from new_changes where ' ~ is_partial(table.options) ~ ' limit 1').rows -%}
+        {{ return({'partial': partial | length > 0, 'changes': typed_changes('select * from new_changes', table)}) }}
     {%- endif -%}
     {%- set most = most_new_changes(sql, table) -%}
     {%- if most == 0 -%}
         {{ return({'count': 0}) }}
     {%- endif -%}
+    {% do adapter.expect_changes(most, table.storage) %}
     {%- set few = most <= 32 -%}
     {{ stage_rows('new_changes', typed_changes(new_changes(sql, table), table)) }}
     {%- set row = run_query(summary_of_changes('new_changes', table.key, few)).rows[0] -%}
@@ -31,12 +34,6 @@
         'keys': 'false' if row['first_0'] is none else where_keys_are(table.columns, table.key, row, few),
         'changes': 'select * from new_changes',
     }) }}
-{%- endmacro %}
-
-{#- Run a query once and keep its rows under a name, for this model. -#}
-{% macro stage_rows(name, sql) -%}
-    {% do log(model.name ~ ' stages as ' ~ name ~ ':\n' ~ sql) %}
-    {% do adapter.stage(name, sql) %}
 {%- endmacro %}
 
 {% macro summary_of_changes(changes, key, few) -%}

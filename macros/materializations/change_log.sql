@@ -28,16 +28,17 @@
     {%- if not window.profile and read is not none -%}
         {{ nothing_new() }}
     {%- else -%}
-        {{ get_assert_columns_equivalent(sql) }}
+        {{ name_query('outcomes', sql) }}
+        {{ get_assert_columns_equivalent('select * from outcomes') }}
         {%- if resettles -%}
             {{ note_resettled_tables(target, window) }}
         {%- endif -%}
         {% do adapter.read_row_by_row() %}
         {% do adapter.set_watermark(target, 'bronze.messages', last, rebuild=window.rebuild) %}
         {% call statement('main') -%}
-            {%- if window.rebuild -%} {{ replace_delta_table(target, columns, sql, properties) }}
-            {%- elif resettles -%} {{ resettle_messages(target, sql) }}
-            {%- else -%} {{ insert_by_name(target, columns, sql) }}
+            {%- if window.rebuild -%} {{ replace_delta_table(target, columns, 'select * from outcomes', properties) }}
+            {%- elif resettles -%} {{ resettle_messages(target, 'select * from outcomes') }}
+            {%- else -%} {{ insert_by_name(target, columns, 'select * from outcomes') }}
             {%- endif -%}
         {%- endcall %}
     {%- endif -%}

@@ -34,7 +34,8 @@
     {%- set last = adapter.delta_version(messages) -%}
     {%- set window = {'messages': messages, 'read': read, 'last': last, 'exists': exists, 'rebuild': rebuild, 'profile': [], 'formats': []} -%}
     {%- if read is none or read < last -%}
-        {% do run_query('create or replace temporary view new_deliveries as ' ~ new_deliveries(messages, read, last)) %}
+        {% do adapter.expect_new_rows(messages, read) %}
+        {{ name_query('new_deliveries', new_deliveries(messages, read, last)) }}
         {% do window.update(profile=run_query(profile_of_new_deliveries()).rows) %}
         {%- for row in window.profile -%}
             {% do window.formats.extend(row['formats'].split(',')) %}

@@ -14,8 +14,7 @@
     {%- set known = window.read is not none and run_query(
         'select 1 from ' ~ target ~ ' where ' ~ ranges | join(' or ') ~ ' limit 1'
     ).rows | length > 0 -%}
-    {% call statement('new_messages') -%}
-        create or replace temporary view new_messages as
+    {%- set new_messages -%}
         select * except (is_update) from new_deliveries
         {%- if known %}
         where
@@ -35,12 +34,13 @@
             order by is_update desc, if(is_update, -bronze_version, bronze_version), ingested_at, md5(value)
         ) = 1
         {%- endif %}
-    {%- endcall %}
+    {%- endset -%}
+    {{ name_query('new_messages', new_messages) }}
     {%- set resettles = flags.resettles and known -%}
     {%- if resettles -%}
         {{ stage_rows('resettled_rows', rows_settled_before(target, ranges)) }}
     {%- endif -%}
-    {% do run_query('create or replace temporary view settled_shards as ' ~ shards_settled_before(window, target, resettles)) %}
+    {{ name_query('settled_shards', shards_settled_before(window, target, resettles)) }}
     {{ return(resettles) }}
 {%- endmacro %}
 

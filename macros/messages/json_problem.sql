@@ -1,7 +1,7 @@
 {#- Why a message is not the JSON object that it should be: struct<code, detail>, null if it is one. -#}
-{% macro json_problem(value, json) -%}
+{% macro json_problem(value, json, json_text) -%}
     {%- set text = 'cast(' ~ value ~ ' as string)' -%}
-    {%- set keys = 'json_object_keys(' ~ with_end_of_message(value) ~ ')' -%}
+    {%- set keys = 'json_object_keys(' ~ json_text ~ ')' -%}
     case
         when octet_length({{ value }}) = 0
             then {{ problem('empty_value', "'the value has no bytes'") }}
@@ -20,7 +20,8 @@
 
 {#- Whether a JSON text escapes half of a character; the reader would put a question mark in its place. -#}
 {% macro has_lone_surrogate(text) -%}
-    {{ text }} rlike r'\\u[dD][89a-fA-F]'
+    contains({{ text }}, r'\u')
+    and {{ text }} rlike r'\\u[dD][89a-fA-F]'
     and replace({{ text }}, r'\\', '')
     rlike r'\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]'
 {%- endmacro %}

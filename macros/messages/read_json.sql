@@ -1,13 +1,11 @@
 {#-
-    The JSON object in `value` (bytes) as struct<fields, end_of_message: string, malformed: string>, its text passed through
-    `prepare`. The last brace gives way to a last member: only if the text is one whole object does that member belong to it,
-    so a cut text, a second object or anything else behind the first, which Spark's reader would not look at, shows.
+    The JSON object in `text`, which `whole_json` has prepared, as struct<fields, end_of_message: string, malformed: string>.
     `malformed` is filled where a value is not of its field's type. Without `maxStringLen` a text of more than 20 million
     characters would be no JSON.
 -#}
-{% macro read_json(value, fields, prepare) -%}
+{% macro read_json(text, fields) -%}
     from_json(
-        {{ prepare(with_end_of_message(value)) }},
+        {{ text }},
         '{{ fields }}, end_of_message string, malformed string',
         map(
             'columnNameOfCorruptRecord', 'malformed',
@@ -18,8 +16,13 @@
     )
 {%- endmacro %}
 
-{#- The text of a JSON object with one more member at its end. -#}
-{% macro with_end_of_message(value) -%}
+{#-
+    The text of the JSON object in `value` (bytes) with one more member at its end. The last brace gives way to that member:
+    only if the text is one whole object does it belong to it, so a cut text, a second object or anything else behind the
+    first, which Spark's reader would not look at, shows. It is a column of its own step, for what stands below `from_json`
+    is not compiled.
+-#}
+{% macro whole_json(value) -%}
     case
         when octet_length({{ value }}) < 100 and cast({{ value }} as string) rlike r'\A[ \t\r\n]*+\{[ \t\r\n]*+\}[ \t\r\n]*+\z'
             then '{"end_of_message":"reached"}'

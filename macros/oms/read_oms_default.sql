@@ -1,10 +1,9 @@
 {#- The envelope of OMS Default, as `read_json` gives it; OMS leaves numbers bare. -#}
-{% macro read_oms_default(value) -%}
+{% macro read_oms_default(text) -%}
     {{ read_json(
-        value,
+        text,
         'recordType string, allMetaData map<string, string>,'
-        ~ ' prevStruct map<string, string>, postStruct map<string, string>',
-        prepare=quote_numbers
+        ~ ' prevStruct map<string, string>, postStruct map<string, string>'
     ) }}
 {%- endmacro %}
 

@@ -1,9 +1,8 @@
 {#- The SharePlex envelope of every dialect, as `read_json` gives it; OMS leaves its numbers bare. -#}
-{% macro read_shareplex(value) -%}
+{% macro read_shareplex(text) -%}
     {{ read_json(
-        value,
-        'meta map<string, string>, data map<string, string>, key map<string, string>, sql map<string, string>',
-        prepare=quote_numbers
+        text,
+        'meta map<string, string>, data map<string, string>, key map<string, string>, sql map<string, string>'
     ) }}
 {%- endmacro %}
 

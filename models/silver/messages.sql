@@ -7,23 +7,46 @@ messages as (
 ),
 
 -- The routes as one row, so that a glob costs a look at a short list and no join per topic.
-routes as (
+routes_by_topic as (
 
     select
-        sort_array(
-            collect_list(struct(
-                length(replace(topic, '*', '')) as precision,
-                r'(?s)^\Q' || replace(replace(topic, r'\E', r'\E\\E\Q'), '*', r'\E.*\Q') || r'\E\z' as pattern,
-                topic as name,
+        topic,
+        max(
+            struct(
                 format,
                 time_zone,
                 avro_schema,
                 delete_image,
-                database
-            )),
-            false
-        ) as routes
+                database,
+                time_zone is null
+                or try_to_timestamp('2000-01-01 00 ' || time_zone, 'yyyy-MM-dd HH VV') is not null as is_known_zone
+            )
+        ) as route
     from {{ ref('topics') }}
+    where topic is not null
+    group by topic
+
+),
+
+routes as (
+
+    select
+        map_from_entries(collect_list(struct(topic, route))) as by_topic,
+        sort_array(
+            collect_list(
+                if(
+                    contains(topic, '*'),
+                    struct(
+                        length(replace(topic, '*', '')) as precision,
+                        r'(?s)^\Q' || replace(replace(topic, r'\E', r'\E\\E\Q'), '*', r'\E.*\Q') || r'\E\z' as pattern,
+                        route
+                    ),
+                    null
+                )
+            ),
+            false
+        ) as globs
+    from routes_by_topic
 
 ),
 
@@ -32,9 +55,10 @@ routed as (
     select
         messages.*,
         coalesce(
-            try_element_at(filter(routes.routes, route -> route.name = messages.topic), 1),
-            try_element_at(filter(routes.routes, route -> messages.topic rlike route.pattern), 1)
-        ) as route
+            try_element_at(routes.by_topic, messages.topic),
+            try_element_at(filter(routes.globs, glob -> messages.topic rlike glob.pattern), 1).route
+        ) as route,
+        coalesce(octet_length(messages.value) > {{ var('max_message_bytes') }}, false) as is_too_large
     from messages
     cross join routes
 
@@ -44,11 +68,7 @@ checked as (
 
     select
         *,
-        coalesce(
-            try_to_timestamp('2000-01-01 00 ' || route.time_zone, 'yyyy-MM-dd HH VV') is not null or route.time_zone is null,
-            false
-        ) as is_known_zone,
-        coalesce(octet_length(value) > {{ var('max_message_bytes') }}, false) as is_too_large
+        coalesce(route.is_known_zone, true) as is_known_zone
     from routed
 
 )

@@ -1,5 +1,6 @@
 """What Delta's log says of a table, without a query."""
 
+import json
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -16,3 +17,47 @@ def transaction_version(spark: SparkSession, path: Path, application: str) -> in
     """Return the newest transaction version of `application` in the table, -1 if there is none."""
     found = snapshot(spark, path).transactions().get(application)
     return found.get() if found.isDefined() else -1
+
+
+def last_checksum(path: Path) -> dict | None:
+    """Return what Delta wrote beside the table's latest commit: sizes, transactions, metadata.
+
+    It takes no Spark.
+
+    Returns:
+        None if the commit has none; whoever was killed has written none.
+    """
+    commit = _last_commit(path)
+    try:
+        return json.loads(commit.with_suffix(".crc").read_text()) if commit else None
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def last_transactions(path: Path) -> dict[str, int] | None:
+    """Return the newest transaction version of each application; None if the log must be read."""
+    marks = (last_checksum(path) or {}).get("setTransactions")
+    return None if marks is None else {mark["appId"]: mark["version"] for mark in marks}
+
+
+def bytes_since(path: Path, version: int | None) -> int | None:
+    """Return how many bytes of files have come after `version` of a table; None of it is all.
+
+    Returns:
+        None if that is not known without reading the whole log.
+    """
+    if version is None:
+        return (last_checksum(path) or {}).get("tableSizeBytes")
+    last, size = _last_commit(path), 0
+    for commit in range(version + 1, int(last.stem) + 1 if last else 0):
+        try:
+            text = (path / "_delta_log" / f"{commit:020}.json").read_text()
+        except FileNotFoundError:
+            return None
+        added = (json.loads(action).get("add") for action in text.splitlines())
+        size += sum(file["size"] for file in added if file and file["dataChange"])
+    return size
+
+
+def _last_commit(path: Path) -> Path | None:
+    return max((path / "_delta_log").glob("[0-9]*[0-9].json"), default=None)

@@ -16,6 +16,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse import bronze
+from cdc_lakehouse.delta_log import bytes_since
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.files import (
     UNFIT,
@@ -28,7 +29,16 @@ from cdc_lakehouse.files import (
 )
 from cdc_lakehouse.report import IngestReport, problem
 from cdc_lakehouse.routes import Routes, read_routes
-from cdc_lakehouse.session import hold, lakehouse_dir, make_folder, open_session, stopping
+from cdc_lakehouse.session import (
+    MANY_BYTES,
+    compile_plans,
+    hold,
+    lakehouse_dir,
+    make_folder,
+    open_session,
+    stopping,
+    warehouse_path,
+)
 
 APPLICATION = "lakehouse ingest files"
 
@@ -79,6 +89,8 @@ def _writing() -> Iterator[tuple[SparkSession, Path]]:
             }
             spark = open_session(metastore=False, overrides=cheap)
             bronze.create_tables(spark)
+            landed = bytes_since(warehouse_path("bronze", "messages"), None)
+            compile_plans(spark, landed is None or landed > MANY_BYTES)
             yield spark, Path(staging)
 
 
@@ -195,6 +207,7 @@ class _Ingest:
         """Append all staged messages to bronze.messages in one commit."""
         formats = {t: self.routes.format_of(t) for file in files for t in file.messages}
         if formats:
+            compile_plans(self.spark, sum(file.bytes for file in files) > MANY_BYTES)
             try:
                 transaction = (APPLICATION, batch)
                 bronze.append_messages(

@@ -29,6 +29,12 @@ from cdc_lakehouse.jars import installed_jars
 from cdc_lakehouse.java import find_java
 
 LOG4J = Path(__file__).with_name("log4j2.properties")
+# Up to so much, Spark needs longer to make and compile code of a plan than to interpret it: rows,
+# and bytes of table files, in which 4,000 messages seldom take less.
+FEW_ROWS = 4_000
+FEW_BYTES = 512 << 10
+# From so many bytes of table files on, Java's second compiler earns what it costs: 50,000 messages.
+MANY_BYTES = 8 << 20
 # The codes with which Java and Spark's tasks end when there is no memory left.
 OUT_OF_MEMORY = (3, 52)
 
@@ -61,17 +67,19 @@ def memory() -> str:
     return os.environ.get("LAKEHOUSE_MEMORY") or "4g"
 
 
-def settings(metastore: bool) -> dict[str, str]:
+def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
     """Return the Spark settings of the embedded default.
 
     Args:
         metastore: whether tables have names (dbt), or are read and written by their paths (ingest).
+        is_long: whether there is so much to do that code is worth optimising.
     """
     home = lakehouse_dir()
     cores = os.environ.get("LAKEHOUSE_CORES") or str(os.cpu_count())
     java_options = [
-        # A small run is spent compiling plans: these two halve it.
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m",
+        # A small run is spent compiling plans: one compiler and the simplest collector halve it.
+        "" if is_long else "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m",
         "-XX:+ExitOnOutOfMemoryError -XX:+DisplayVMOutputToStderr",
         class_archive.java_options(),
         f"-Dlog4j2.configurationFile={LOG4J.as_uri()}",
@@ -124,11 +132,13 @@ def settings(metastore: bool) -> dict[str, str]:
     return values
 
 
-def open_session(metastore: bool, overrides: Mapping[str, str] | None = None) -> SparkSession:
+def open_session(
+    metastore: bool, overrides: Mapping[str, str] | None = None, is_long: bool = False
+) -> SparkSession:
     """Start Spark, or return the session that this process already runs.
 
     Args:
-        metastore: see `settings`.
+        metastore, is_long: see `settings`.
         overrides: settings that win over the defaults, for example from profiles.yml.
 
     Raises:
@@ -143,7 +153,7 @@ def open_session(metastore: bool, overrides: Mapping[str, str] | None = None) ->
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     builder = SparkSession.builder
-    for name, value in {**settings(metastore), **(overrides or {})}.items():
+    for name, value in {**settings(metastore, is_long), **(overrides or {})}.items():
         builder = builder.config(name, value)
     try:
         with _standard_error_to(home / "spark.log"):
@@ -157,6 +167,12 @@ def open_session(metastore: bool, overrides: Mapping[str, str] | None = None) ->
     # It would print a stack if Java ended, beside the error of whoever called Java.
     spark.sparkContext._accumulatorServer.handle_error = lambda request, client_address: None
     return spark
+
+
+def compile_plans(spark: SparkSession, is_worth_it: bool) -> None:
+    """Let Spark make Java code of the coming queries of a session, or interpret their plans."""
+    spark.conf.set("spark.sql.codegen.wholeStage", str(is_worth_it).lower())
+    spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if is_worth_it else "NO_CODEGEN")
 
 
 @contextmanager

@@ -2,7 +2,10 @@ with
 
 messages as (
 
-    select * from {{ ref('messages') }}
+    select
+        *,
+        {{ quote_numbers(whole_json('value')) }} as json_text
+    from {{ ref('messages') }}
     where format = 'dts_shareplex'
 
 ),
@@ -11,7 +14,7 @@ envelopes as (
 
     select
         *,
-        {{ read_shareplex('value') }} as json
+        {{ read_shareplex('json_text') }} as json
     from messages
 
 ),
@@ -22,7 +25,7 @@ read as (
     select
         *,
         json.*,
-        {{ json_problem('value', 'json') }} as json_problem,
+        {{ json_problem('value', 'json', 'json_text') }} as json_problem,
         json.meta['op'] as op,
         case
             when lower(op) in ('ins', 'insert') then 'insert'

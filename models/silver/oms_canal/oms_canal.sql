@@ -2,7 +2,10 @@ with
 
 messages as (
 
-    select * from {{ ref('messages') }}
+    select
+        *,
+        {{ quote_numbers(whole_json('value')) }} as json_text
+    from {{ ref('messages') }}
     where format = 'oms_canal'
 
 ),
@@ -11,7 +14,7 @@ envelopes as (
 
     select
         *,
-        {{ read_canal('value', prepare=quote_numbers) }} as json
+        {{ read_canal('json_text') }} as json
     from messages
 
 ),
@@ -21,7 +24,7 @@ read as (
     select
         *,
         json.*,
-        {{ json_problem('value', 'json') }} as json_problem,
+        {{ json_problem('value', 'json', 'json_text') }} as json_problem,
         {{ canal_kind(full_load='ROW') }} as kind,
         {{ database_or_default('json.database', 'kind') }} as source_database,
         coalesce(nullif(json.table, ''), {{ truncated_table('json.sql') }}) as source_table,

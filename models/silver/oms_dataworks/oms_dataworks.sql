@@ -2,7 +2,10 @@ with
 
 messages as (
 
-    select * from {{ ref('messages') }}
+    select
+        *,
+        {{ quote_numbers(whole_json('value')) }} as json_text
+    from {{ ref('messages') }}
     where format = 'oms_dataworks'
 
 ),
@@ -12,12 +15,11 @@ envelopes as (
     select
         *,
         {{ read_json(
-            'value',
+            'json_text',
             'schema struct<source: struct<dbName: string, schema: string, table: string>,'
             ~ ' column: array<map<string, string>>, pk: array<string>>,'
             ~ ' payload struct<before: struct<data: map<string, string>>, after: struct<data: map<string, string>>, op: string,'
-            ~ ' scn: string, timestamp: struct<eventTime: string, systemTime: string>, ddl: struct<text: string>>',
-            prepare=quote_numbers
+            ~ ' scn: string, timestamp: struct<eventTime: string, systemTime: string>, ddl: struct<text: string>>'
         ) }} as json
     from messages
 
@@ -28,7 +30,7 @@ read as (
 
     select
         *,
-        {{ json_problem('value', 'json') }} as json_problem,
+        {{ json_problem('value', 'json', 'json_text') }} as json_problem,
         json.payload.op,
         {{ dataworks_kind(['INSERT', 'UPDATE', 'DELETE']) }} as kind,
         nullif(json.payload.ddl.text, '') as statement,

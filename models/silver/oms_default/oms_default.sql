@@ -2,7 +2,10 @@ with
 
 messages as (
 
-    select * from {{ ref('messages') }}
+    select
+        *,
+        {{ quote_numbers(whole_json('value')) }} as json_text
+    from {{ ref('messages') }}
     where format = 'oms_default'
 
 ),
@@ -11,7 +14,7 @@ envelopes as (
 
     select
         *,
-        {{ read_oms_default('value') }} as json
+        {{ read_oms_default('json_text') }} as json
     from messages
 
 ),
@@ -21,7 +24,7 @@ read as (
     select
         *,
         json.*,
-        {{ json_problem('value', 'json') }} as json_problem,
+        {{ json_problem('value', 'json', 'json_text') }} as json_problem,
         json.prevstruct as prev_image,
         json.poststruct as post_image,
         json.poststruct['ddl'] as statement,

@@ -2,7 +2,10 @@ with
 
 messages as (
 
-    select * from {{ ref('messages') }}
+    select
+        *,
+        {{ quote_numbers(whole_json('value')) }} as json_text
+    from {{ ref('messages') }}
     where format = 'oms_shareplex'
 
 ),
@@ -11,7 +14,7 @@ envelopes as (
 
     select
         *,
-        {{ read_shareplex('value') }} as json
+        {{ read_shareplex('json_text') }} as json
     from messages
 
 ),
@@ -21,7 +24,7 @@ read as (
     select
         *,
         json.*,
-        {{ json_problem('value', 'json') }} as json_problem,
+        {{ json_problem('value', 'json', 'json_text') }} as json_problem,
         json.meta['op'] as op,
         json.sql['ddl'] as statement,
         case lower(op) when 'ins' then 'insert' when 'upd' then 'update' when 'del' then 'delete' end as row_operation,

@@ -9,20 +9,32 @@ from typing import IO, Any
 from dbt.adapters.contracts.connection import Connection, ConnectionState
 from dbt.adapters.spark import session
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkCredentials
+from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.bronze import attach_tables, quoted
+from cdc_lakehouse.bronze import GENERATION, attach_tables, quoted
+from cdc_lakehouse.delta_log import bytes_since, last_transactions
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.functions import register_functions
-from cdc_lakehouse.session import ended_java, hold, open_session
+from cdc_lakehouse.session import (
+    FEW_BYTES,
+    MANY_BYTES,
+    compile_plans,
+    ended_java,
+    hold,
+    open_session,
+    warehouse_path,
+)
 
-# The settings with which Delta commits a watermark, and that of the reader of many rows at a time.
+# The settings with which Delta commits a watermark, that of the reader of many rows at a time, and
+# that of what becomes of a MERGE's source.
 WATERMARK = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
 BATCH_READER = "spark.sql.parquet.enableVectorizedReader"
-OF_ONE_STATEMENT = (*WATERMARK, BATCH_READER)
+MERGE_SOURCE = "spark.databricks.delta.merge.materializeSource"
+OF_ONE_STATEMENT = (*WATERMARK, BATCH_READER, MERGE_SOURCE)
 
 ONE_AT_A_TIME = "Only one dbt can use it at a time: wait for it to end, or stop it."
 
@@ -68,11 +80,20 @@ def root_session(overrides: dict[str, str]) -> SparkSession:
             with short_errors():
                 # A second thread that fails as the first did has to say the same.
                 _held = _held or hold("metastore", ONE_AT_A_TIME)
-                spark = open_session(metastore=True, overrides=overrides)
+                spark = open_session(metastore=True, overrides=overrides, is_long=_has_much_to_do())
                 attach_tables(spark)
                 register_functions(spark, Path.cwd())
             _root = spark
     return _root
+
+
+def _has_much_to_do() -> bool:
+    """Tell whether so much of bronze is not settled that this process will be at it for long."""
+    messages, events = warehouse_path("bronze", "messages"), warehouse_path("silver", "events")
+    mark = (last_transactions(events) or {}).get("bronze.messages")
+    starts_anew = mark is None or getattr(get_flags(), "FULL_REFRESH", False)
+    size = bytes_since(messages, None if starts_anew else mark % GENERATION)
+    return size is not None and size > MANY_BYTES
 
 
 def holds_metastore() -> bool:
@@ -92,12 +113,13 @@ def short_errors():
 class Cursor(session.Cursor):
     """A cursor on its thread's session, whose temporary views no other thread sees."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, handle: "SessionHandle") -> None:
         super().__init__()
-        self.spark = spark
+        self.spark, self.snapshots = handle.spark, handle.snapshots
 
     def execute(self, sql: str, *parameters: Any) -> None:
         self._rows = None
+        self.snapshots.clear()
         with short_errors():
             try:
                 self._df = self.spark.sql(sql % parameters if parameters else sql)
@@ -131,9 +153,10 @@ class SessionHandle(session.Connection):
     def __init__(self, spark: SparkSession) -> None:
         super().__init__()
         self.spark = spark
+        self.snapshots: dict[str, Any] = {}  # of tables, until the next statement
 
     def cursor(self) -> Cursor:
-        return Cursor(self.spark)
+        return Cursor(self)
 
 
 class LakehouseConnectionManager(SparkConnectionManager):
@@ -150,6 +173,9 @@ class LakehouseConnectionManager(SparkConnectionManager):
         for name, value in overrides.items():
             if spark.conf.isModifiable(name):
                 spark.conf.set(name, value)
+        # A test or a view can read all that there is; a model says itself what it expects.
+        everything = bytes_since(warehouse_path("bronze", "messages"), None)
+        compile_plans(spark, everything is None or everything > FEW_BYTES)
         connection.handle = Wrapper(SessionHandle(spark))
         connection.state = ConnectionState.OPEN
         return connection

@@ -1,7 +1,11 @@
 """What the materializations ask of Delta beyond SQL: a table's version and its watermarks."""
 
+import hashlib
+import json
 import shutil
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 from dbt.adapters.base.impl import ConstraintSupport
@@ -9,12 +13,15 @@ from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
-from pyspark.sql import SparkSession
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import DataFrame, SparkSession
 
 from cdc_lakehouse.bronze import GENERATION, quoted
-from cdc_lakehouse.session import warehouse_path
+from cdc_lakehouse.delta_log import bytes_since, last_transactions, snapshot
+from cdc_lakehouse.session import FEW_BYTES, FEW_ROWS, compile_plans, warehouse_path
 from dbt.adapters.lakehouse.connections import (
     BATCH_READER,
+    MERGE_SOURCE,
     WATERMARK,
     LakehouseConnectionManager,
     short_errors,
@@ -65,17 +72,30 @@ class LakehouseAdapter(SparkAdapter):
     def _spark(self) -> SparkSession:
         return self.connections.get_thread_connection().handle.handle.spark
 
-    def _snapshot(self, relation: BaseRelation):
-        """The table's latest state in Delta's log; nothing of it is a query."""
-        spark = self._spark()
-        jvm, session = spark._jvm, spark._jsparkSession
+    def _query(self, sql: str) -> DataFrame:
         with short_errors():
-            name = session.sessionState().sqlParser().parseTableIdentifier(relation.render())
-            log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session, name)
-            nothing = jvm.scala.Option.empty()
-            return log.update(False, nothing, nothing)
+            return self._spark().sql(sql)
+
+    def _snapshot(self, relation: BaseRelation):
+        """The table's latest state in Delta's log; nothing of it is a query.
+
+        It is kept until the next statement of this thread, for Delta lists the whole log for each.
+        """
+        handle = self.connections.get_thread_connection().handle.handle
+        name = relation.render()
+        if name not in handle.snapshots:
+            with short_errors():
+                found = snapshot(handle.spark, warehouse_path(relation.schema, relation.identifier))
+            if found.version() < 0:
+                raise DbtRuntimeError(f"There is no table {name}.")
+            handle.snapshots[name] = found
+        return handle.snapshots[name]
 
     def _mark(self, relation: BaseRelation, name: str) -> int | None:
+        marks = last_transactions(warehouse_path(relation.schema, relation.identifier))
+        if marks is not None:
+            return marks.get(name)
+        # Delta has to read the whole log for it.
         mark = self._snapshot(relation).transactions().get(name)
         return mark.get() if mark.isDefined() else None
 
@@ -124,8 +144,17 @@ class LakehouseAdapter(SparkAdapter):
 
         A MERGE analyses its source many times over; that of staged rows is nothing.
         """
+        self.connections.get_thread_connection().handle.handle.snapshots.clear()
         with short_errors():
-            self._spark().sql(sql).localCheckpoint().createOrReplaceTempView(name)
+            self._query(sql).localCheckpoint().createOrReplaceTempView(name)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def name_query(self, name: str, sql: str) -> None:
+        """Give a query a name, a temporary view of this thread that is analysed once.
+
+        One that SQL makes is analysed at each mention.
+        """
+        self._query(sql).createOrReplaceTempView(name)
 
     @available.parse(lambda *args, **kwargs: None)
     def table_property(self, relation: BaseRelation, name: str) -> str | None:
@@ -136,10 +165,10 @@ class LakehouseAdapter(SparkAdapter):
     @available.parse(lambda *args, **kwargs: [])
     def changed_columns(self, relation: BaseRelation, columns: list[dict]) -> list[str]:
         """Return the names of columns in which the table and `columns` (name, data_type) differ."""
-        fields = self._snapshot(relation).schema().fields()
-        parse = self._spark()._jvm.org.apache.spark.sql.types.DataType.fromDDL
-        found = {field.name(): field.dataType().catalogString() for field in fields}
-        wanted = {col["name"]: parse(col["data_type"]).catalogString() for col in columns}
+        parse = self._spark()._jvm.org.apache.spark.sql.types.StructType.fromDDL
+        definition = ", ".join(f"{self.quote(col['name'])} {col['data_type']}" for col in columns)
+        found = _types_by_name(self._snapshot(relation).schema().json())
+        wanted = _types_by_name(parse(definition).json())
         names = found.keys() | wanted.keys()
         return sorted(name for name in names if found.get(name) != wanted.get(name))
 
@@ -167,9 +196,74 @@ class LakehouseAdapter(SparkAdapter):
             self._spark().conf.set(setting, value)
 
     @available.parse(lambda *args, **kwargs: None)
+    def expect_new_rows(self, relation: BaseRelation, read: int | None) -> None:
+        """Let this model's queries be compiled, or interpreted if little came after version `read`.
+
+        Args:
+            relation: the table that the model reads.
+            read: up to which of its versions the model has read it; None if it reads all of it.
+        """
+        size = bytes_since(warehouse_path(relation.schema, relation.identifier), read)
+        compile_plans(self._spark(), size is None or size > FEW_BYTES)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def expect_changes(self, count: int, stored: BaseRelation) -> None:
+        """Do the same for `count` changes that are to be merged into the table `stored`."""
+        size = bytes_since(warehouse_path(stored.schema, stored.identifier), None)
+        are_few = count <= FEW_ROWS and size is not None and size <= 8 * FEW_BYTES
+        compile_plans(self._spark(), not are_few)
+
+    @available.parse(lambda *args, **kwargs: None)
     def read_row_by_row(self) -> None:
         """Let the next statement of this thread hold one row of a table's file in memory.
 
         Thousands at a time are read faster, unless they are messages: those may fill the memory.
         """
         self._spark().conf.set(BATCH_READER, "false")
+
+    @available.parse(lambda *args, **kwargs: None)
+    def merge_staged_rows(self) -> None:
+        """Let the next MERGE of this thread read its source as it is; Delta would keep it again."""
+        self._spark().conf.set(MERGE_SOURCE, "none")
+
+    @available.parse(lambda *args, **kwargs: "")
+    def definition_of_view(self, sql: str) -> str:
+        """Return a name for all that decides what a view of this project is: its SQL and all files.
+
+        The columns of a view are those that the models below it had when it was made.
+        """
+        return hashlib.md5((sql + self._digest_of_project).encode()).hexdigest()
+
+    @cached_property
+    def _digest_of_project(self) -> str:
+        root = Path(self.config.project_root)
+        folders = [root / name for name in (*self.config.model_paths, *self.config.macro_paths)]
+        files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+        digest = hashlib.md5(repr(sorted(self.config.vars.to_dict().items())).encode())
+        for path in [root / "dbt_project.yml", *files]:
+            digest.update(path.read_bytes())
+        return digest.hexdigest()
+
+    @available.parse(lambda *args, **kwargs: None)
+    def view_property(self, relation: BaseRelation, name: str) -> str | None:
+        """Return a property of a view, or None if it has no such one, or is no view."""
+        session = self._spark()._jsparkSession
+        identifier = session.sessionState().sqlParser().parseTableIdentifier(relation.render())
+        with short_errors():
+            found = session.sessionState().catalog().getTableMetadata(identifier)
+        value = found.properties().get(name)
+        return value.get() if value.isDefined() else None
+
+
+def _types_by_name(schema: str) -> dict[str, Any]:
+    return {field["name"]: _plain(field["type"]) for field in json.loads(schema)["fields"]}
+
+
+def _plain(data_type: Any) -> Any:
+    """A type as Spark writes it in JSON, without what is not of the type: where nulls may be."""
+    if isinstance(data_type, list):
+        return [_plain(part) for part in data_type]
+    if isinstance(data_type, dict):
+        besides = ("nullable", "containsNull", "valueContainsNull", "metadata")
+        return {name: _plain(part) for name, part in data_type.items() if name not in besides}
+    return data_type
