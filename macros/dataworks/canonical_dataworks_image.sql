@@ -3,7 +3,7 @@
     1970 to the wall clock of the topic's zone. A column without a type stays as sent.
 -#}
 {% macro canonical_dataworks_image(image, types, time_zone) -%}
-    transform_values({{ image }}, (name, text) -> {{ canonical_dataworks_text('text', types ~ '[name]', time_zone) }})
+    {{ texts_by_type(image, types, canonical_dataworks_text('text', 'type', time_zone)) }}
 {%- endmacro %}
 
 {#- One value of DataWorks in canonical text; a value that is not what its type says stays as sent. -#}

@@ -1,14 +1,14 @@
 {#- `canonical_oms_image` for DataWorks 2.0, which may write a DATETIME or TIMESTAMP as a number of milliseconds. -#}
 {% macro canonical_oms_dataworks_image(image, types, time_zone) -%}
-    {%- set clocks -%}
-        transform_values({{ image }}, (name, text) -> case
-            when {{ types }}[name] rlike '(?i)^datetime' then coalesce({{ precise_milliseconds_to_clock('text', time_zone) }}, text)
-            when {{ types }}[name] rlike '(?i)^timestamp' and text rlike r'^[0-9]{13}(\.|\z)'
+    {%- set clock -%}
+        case
+            when type rlike '(?i)^datetime' then coalesce({{ precise_milliseconds_to_clock('text', time_zone) }}, text)
+            when type rlike '(?i)^timestamp' and text rlike r'^[0-9]{13}(\.|\z)'
                 then coalesce({{ precise_milliseconds_to_clock('text', "'UTC'") }}, text)
             else text
-        end)
+        end
     {%- endset -%}
-    {{ canonical_oms_image(clocks, types) }}
+    {{ texts_by_type(image, types, worked_out_once('clock', clock, canonical_oms_text('clock', 'type'))) }}
 {%- endmacro %}
 
 {#-

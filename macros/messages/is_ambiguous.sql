@@ -1,4 +1,9 @@
-{#- Whether an object of the message names one key twice with different values. -#}
+{#- Whether an object of the message names one key twice with different values; only where one comes twice are values compared. -#}
 {% macro is_ambiguous(object) -%}
-    size(array_distinct(map_entries({{ object }}))) > size(array_distinct(map_keys({{ object }})))
+    {{ has_repeated_keys(object) }}
+    and size(array_distinct(map_entries({{ object }}))) > size(array_distinct(map_keys({{ object }})))
+{%- endmacro %}
+
+{% macro has_repeated_keys(object) -%}
+    size(array_distinct(map_keys({{ object }}))) < size({{ object }})
 {%- endmacro %}

@@ -3,7 +3,7 @@
     number), timestamps from seconds since 1970, or from the topic's zone, to UTC, fractions without trailing zeros.
 -#}
 {% macro canonical_drs_image(image, types, time_zone) -%}
-    transform_values({{ image }}, (name, text) -> {{ canonical_drs_text('text', types ~ '[name]', time_zone) }})
+    {{ texts_by_type(image, types, canonical_drs_text('text', 'type', time_zone)) }}
 {%- endmacro %}
 
 {#- One value of DRS in canonical text; a value that is not what its type says stays as sent. -#}

@@ -4,16 +4,21 @@
     of tables without such a column pass through untouched.
 -#}
 {% macro canonical_mysql_image(image, types, time_zone) -%}
-    if(
-        exists(map_values({{ types }}), type -> {{ is_binary_type('type') }} or type rlike r'(?i)^((date)?time|enum\(|set\()'),
-        transform_values({{ image }}, (name, text) -> {{ canonical_mysql_text('text', types ~ '[name]', time_zone) }}),
-        {{ image }}
-    )
+    {%- set canonical_types -%}
+        map_filter({{ types }}, (name, type) -> {{ is_binary_type('type') }} or type rlike r'(?i)^((date)?time|enum\(|set\()')
+    {%- endset -%}
+    {{ worked_out_once(
+        'canonical_types',
+        canonical_types,
+        'if(size(canonical_types) = 0, ' ~ image ~ ', '
+        ~ texts_by_type(image, 'canonical_types', canonical_mysql_text('text', 'type', time_zone)) ~ ')'
+    ) }}
 {%- endmacro %}
 
 {#- One MySQL value in canonical text; a value that is not what its type says stays as sent. -#}
 {% macro canonical_mysql_text(text, type, time_zone) -%}
     case
+        when {{ type }} is null then {{ text }}
         when {{ is_binary_type(type) }} and {{ text }} rlike r'^[\x00-\xff]*+\z'
             then lower(hex(encode({{ text }}, 'ISO-8859-1')))
         when {{ type }} rlike '(?i)^timestamp' then {{ local_to_utc(text, time_zone) }}

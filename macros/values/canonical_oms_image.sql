@@ -3,7 +3,7 @@
     since 1970 to UTC texts, numbers without exponent. A column without a type stays as sent.
 -#}
 {% macro canonical_oms_image(image, types) -%}
-    transform_values({{ image }}, (name, text) -> {{ canonical_oms_text('text', types ~ '[name]') }})
+    {{ texts_by_type(image, types, canonical_oms_text('text', 'type')) }}
 {%- endmacro %}
 
 {#- One value of OMS in canonical text; a value that is not what its type says stays as sent. -#}

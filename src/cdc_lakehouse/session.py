@@ -114,6 +114,8 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         # A dictionary of messages, and the least and the greatest of them, would be copies of them.
         "spark.hadoop.parquet.enable.dictionary#value": "false",
         "spark.hadoop.parquet.column.statistics.enabled#value": "false",
+        # Its default, which Spark would ask the environment for at each element of an array or map.
+        "spark.sql.types.framework.enabled": "false",
         # Python functions over a Parquet scan hang without this (SPARK-58241).
         "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
         # Delta replays its log in 50 tasks by default; listing a tiny folder takes as many.
