@@ -1,4 +1,4 @@
-"""The Spark session of the embedded default, the same for dbt, for ingest and for the tests."""
+"""The Spark session, embedded or of a cluster, the same for dbt, for ingest and for the tests."""
 
 import fcntl
 import logging
@@ -17,7 +17,7 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse import class_archive
+from cdc_lakehouse import class_archive, standalone
 from cdc_lakehouse.errors import (
     DISK_FULL,
     NOT_WRITABLE,
@@ -68,14 +68,19 @@ def memory() -> str:
 
 
 def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
-    """Return the Spark settings of the embedded default.
+    """Return the Spark settings of the embedded default, or of the cluster in LAKEHOUSE_MASTER.
 
     Args:
         metastore: whether tables have names (dbt), or are read and written by their paths (ingest).
         is_long: whether there is so much to do that code is worth optimising.
+
+    Raises:
+        LakehouseError: LAKEHOUSE_MASTER names nothing to run on.
     """
-    home = lakehouse_dir()
-    cores = os.environ.get("LAKEHOUSE_CORES") or str(os.cpu_count())
+    home, master = lakehouse_dir(), standalone.master()
+    cores = os.environ.get("LAKEHOUSE_CORES")
+    if not standalone.is_cluster(master):
+        cores = cores or str(os.cpu_count())
     java_options = [
         # A small run is spent compiling plans: one compiler and the simplest collector halve it.
         "" if is_long else "-XX:TieredStopAtLevel=1",
@@ -86,16 +91,13 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         f'"-Dderby.system.home={home}" "-Dderby.stream.error.file={home / "derby.log"}"',
     ]
     values = {
-        "spark.master": f"local[{cores}]",
+        "spark.master": master or f"local[{cores}]",
         "spark.app.name": "cdc_lakehouse",
         "spark.jars": ",".join(str(jar) for jar in installed_jars()),
         "spark.driver.memory": memory(),
         # Of it, what sorts and joins may fill before they go to disk; the rest is for messages.
         "spark.memory.fraction": "0.3",
         "spark.driver.extraJavaOptions": " ".join(java_options),
-        # Nothing outside this machine is meant to reach the embedded session.
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(home / "tmp"),
@@ -104,7 +106,6 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
-        "spark.sql.shuffle.partitions": cores,
         "spark.sql.parquet.compression.codec": "zstd",
         # A row group is in memory as a whole; the writer looks after few rows, however small the
         # first of them, whether it is full.
@@ -120,8 +121,15 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
         # Delta replays its log in 50 tasks by default; listing a tiny folder takes as many.
         "spark.databricks.delta.snapshotPartitions": "1",
-        "spark.sql.sources.parallelPartitionDiscovery.parallelism": cores,
     }
+    if cores:
+        values["spark.sql.shuffle.partitions"] = cores
+        values["spark.sql.sources.parallelPartitionDiscovery.parallelism"] = cores
+    if standalone.is_cluster(master):
+        values |= standalone.cluster_settings(cores, memory())
+    else:
+        # Nothing outside this machine is meant to reach the embedded session.
+        values["spark.driver.bindAddress"] = values["spark.driver.host"] = "127.0.0.1"
     if metastore:
         database = f"jdbc:derby:;databaseName={home / 'metastore_db'};create=true"
         values["spark.sql.catalogImplementation"] = "hive"
@@ -146,23 +154,33 @@ def open_session(
     Raises:
         LakehouseError: no usable Java, the jars have not been fetched, or Spark does not start.
     """
-    home = lakehouse_dir()
+    home, is_new = lakehouse_dir(), SparkContext._active_spark_context is None
     for folder in ("tmp", "warehouse"):
         make_folder(home / folder)
-    if metastore and SparkContext._active_spark_context is None:
+    if metastore and is_new:
         _refuse_other_java(home / "metastore_db" / "dbex.lck")
     find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-    builder = SparkSession.builder
-    for name, value in {**settings(metastore, is_long), **(overrides or {})}.items():
+    values = {**settings(metastore, is_long), **(overrides or {})}
+    builder, master = SparkSession.builder, values["spark.master"]
+    for name, value in values.items():
         builder = builder.config(name, value)
+    joins_cluster = is_new and standalone.is_cluster(master)
+    if joins_cluster:
+        standalone.check_reachable(master)
     try:
         with _standard_error_to(home / "spark.log"):
             spark = builder.getOrCreate()
-    except LakehouseError:
-        raise
+        if joins_cluster:
+            standalone.check_executors(spark, master, memory(), home)
     except Exception as error:
+        if joins_cluster and SparkContext._active_spark_context is not None:
+            SparkContext._active_spark_context.stop()  # the next call would take it for a sound one
+        if isinstance(error, LakehouseError):
+            raise
+        if joins_cluster:
+            raise standalone.refused(master, home / "spark.log") from error
         said = " ".join(short_message(error).splitlines())
         message = f"Spark did not start: {said} More in {home / 'spark.log'}."
         raise LakehouseError(message) from error
