@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup run test lint broker check-machine
+.PHONY: help setup run test lint broker bench soak check-machine
 
 help: ## show what there is to type
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
@@ -27,6 +27,10 @@ soak: export KILL_SEED ?= random
 soak: setup broker ## the tests of RELIABILITY.md at length, with histories of their own; takes hours
 	pytest $(addprefix tests/python/test_,kill_anywhere.py faults.py overlap.py ingest_kafka.py ingest_files.py \
 		replay.py erase.py maintain.py hostile_volume.py hostile_messages.py delivery.py)
+
+bench: setup ## this project beside others, over the same bytes; BENCH="--messages 100000" for less; takes hours
+	pip install --quiet --disable-pip-version-check --requirement bench/requirements.txt
+	python -m bench.run $(BENCH)
 
 lint:
 	ruff check .
