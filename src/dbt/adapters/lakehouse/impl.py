@@ -239,7 +239,8 @@ class LakehouseAdapter(SparkAdapter):
         root = Path(self.config.project_root)
         folders = [root / name for name in (*self.config.model_paths, *self.config.macro_paths)]
         files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
-        digest = hashlib.md5(repr(sorted(self.config.vars.to_dict().items())).encode())
+        variables = [self.config.vars.to_dict(), self.config.cli_vars]
+        digest = hashlib.md5(json.dumps(variables, sort_keys=True, default=str).encode())
         for path in [root / "dbt_project.yml", *files]:
             digest.update(path.read_bytes())
         return digest.hexdigest()
