@@ -25,12 +25,12 @@ def last_checksum(path: Path) -> dict | None:
     It takes no Spark.
 
     Returns:
-        None if the commit has none; whoever was killed has written none.
+        None if the commit has none that can be read; whoever was killed has written none.
     """
     commit = _last_commit(path)
     try:
         return json.loads(commit.with_suffix(".crc").read_text()) if commit else None
-    except (FileNotFoundError, ValueError):
+    except (OSError, ValueError):
         return None
 
 
@@ -44,7 +44,7 @@ def bytes_since(path: Path, version: int | None) -> int | None:
     """Return how many bytes of files have come after `version` of a table; None of it is all.
 
     Returns:
-        None if that is not known without reading the whole log.
+        None if that is not known without Delta: a commit is not there, or has no checksum.
     """
     if version is None:
         return (last_checksum(path) or {}).get("tableSizeBytes")
@@ -52,9 +52,9 @@ def bytes_since(path: Path, version: int | None) -> int | None:
     for commit in range(version + 1, int(last.stem) + 1 if last else 0):
         try:
             text = (path / "_delta_log" / f"{commit:020}.json").read_text()
-        except FileNotFoundError:
+            added = [json.loads(action).get("add") for action in text.splitlines()]
+        except (OSError, ValueError):  # if it is damaged, Delta says so
             return None
-        added = (json.loads(action).get("add") for action in text.splitlines())
         size += sum(file["size"] for file in added if file and file["dataChange"])
     return size
 

@@ -1,0 +1,60 @@
+"""Sizes and transactions of a table, as the files of its log say them."""
+
+import json
+
+import pytest
+
+from cdc_lakehouse.delta_log import bytes_since, last_transactions
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table of three commits: a file of 100 bytes, one of 20 and its removal, a compaction."""
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    commits = [
+        [{"metaData": {}}, {"add": {"size": 100, "dataChange": True}}],
+        [{"add": {"size": 20, "dataChange": True}}, {"remove": {"size": 100, "dataChange": True}}],
+        [{"add": {"size": 7000, "dataChange": False}}],
+    ]
+    for number, actions in enumerate(commits):
+        (log / f"{number:020}.json").write_text("\n".join(map(json.dumps, actions)))
+    marks = [{"appId": "bronze.messages", "version": 12, "lastUpdated": 1}]
+    checksum = {"tableSizeBytes": 7000, "setTransactions": marks}
+    (log / f"{2:020}.crc").write_text(json.dumps(checksum))
+    return tmp_path
+
+
+def test_what_came_since_is_what_was_added_and_not_compacted(table):
+    assert [bytes_since(table, version) for version in (-1, 0, 1, 2)] == [120, 20, 0, 0]
+
+
+def test_the_whole_is_what_the_checksum_says(table):
+    assert bytes_since(table, None) == 7000
+    assert last_transactions(table) == {"bronze.messages": 12}
+
+
+@pytest.mark.parametrize("left", [None, "", "{", "{}"])
+def test_a_newest_commit_without_a_sound_checksum_leaves_it_to_delta(table, left):
+    checksum = table / "_delta_log" / f"{2:020}.crc"
+    checksum.unlink()
+    if left is not None:
+        checksum.write_text(left)
+    assert bytes_since(table, None) is None
+    assert last_transactions(table) is None
+
+
+@pytest.mark.parametrize("left", [None, "{"])
+def test_a_commit_that_is_gone_or_damaged_leaves_it_to_delta(table, left):
+    commit = table / "_delta_log" / f"{1:020}.json"
+    commit.unlink()
+    if left is not None:
+        commit.write_text(left)
+    assert bytes_since(table, 0) is None
+    assert bytes_since(table, 1) == 0
+
+
+def test_a_table_that_is_not_there_has_nothing(tmp_path):
+    assert bytes_since(tmp_path, 3) == 0
+    assert bytes_since(tmp_path, None) is None
+    assert last_transactions(tmp_path) is None
