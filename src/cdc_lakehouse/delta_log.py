@@ -51,8 +51,8 @@ def bytes_since(path: Path, version: int | None) -> int | None:
     last, size = _last_commit(path), 0
     for commit in range(version + 1, int(last.stem) + 1 if last else 0):
         try:
-            text = (path / "_delta_log" / f"{commit:020}.json").read_text()
-            added = [json.loads(action).get("add") for action in text.splitlines()]
+            with open(path / "_delta_log" / f"{commit:020}.json", encoding="utf-8") as actions:
+                added = [json.loads(action).get("add") for action in actions]
         except (OSError, ValueError):  # if it is damaged, Delta says so
             return None
         size += sum(file["size"] for file in added if file and file["dataChange"])
