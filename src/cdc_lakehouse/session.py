@@ -126,7 +126,7 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         values["spark.sql.shuffle.partitions"] = cores
         values["spark.sql.sources.parallelPartitionDiscovery.parallelism"] = cores
     if standalone.is_cluster(master):
-        values |= standalone.cluster_settings(cores, memory())
+        values |= standalone.cluster_settings(cores, memory(), home)
     else:
         # Nothing outside this machine is meant to reach the embedded session.
         values["spark.driver.bindAddress"] = values["spark.driver.host"] = "127.0.0.1"
@@ -169,6 +169,7 @@ def open_session(
     joins_cluster = is_new and standalone.is_cluster(master)
     if joins_cluster:
         standalone.check_reachable(master)
+        standalone.share_logging(home, LOG4J)
     try:
         with _standard_error_to(home / "spark.log"):
             spark = builder.getOrCreate()

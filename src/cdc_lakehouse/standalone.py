@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import socket
 import tempfile
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 from pyspark import __version__
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.errors import LakehouseError, cannot_write
 
 EMBEDDED = re.compile(r"local(\[([1-9][0-9]*|\*)\])?")
 SERVER = r"(\[[0-9A-Fa-f:.]+\]|[^\s,/:\[\]]+):[0-9]{1,5}"
@@ -40,19 +41,36 @@ def is_cluster(name: str) -> bool:
     return name.startswith("spark://")
 
 
-def cluster_settings(cores: str | None, memory: str) -> dict[str, str]:
+def cluster_settings(cores: str | None, memory: str, home: Path) -> dict[str, str]:
     """Return the Spark settings of a cluster alone.
 
     Args:
         cores: how many all executors together may take; None leaves it to the cluster.
         memory: the heap of each executor.
+        home: the folder of the lakehouse.
     """
-    values = {
-        "spark.executor.memory": memory,
-        "spark.executor.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
-        "spark.executor.syncLogLevel.enabled": "true",
-    }
+    options = f'-XX:+ExitOnOutOfMemoryError "-Dlog4j2.configurationFile={_logging(home).as_uri()}"'
+    values = {"spark.executor.memory": memory, "spark.executor.extraJavaOptions": options}
     return values | ({"spark.cores.max": cores} if cores else {})
+
+
+def share_logging(home: Path, properties: Path) -> None:
+    """Let executors log what the driver does: by default the filters of a scan, with their values.
+
+    Raises:
+        LakehouseError: the lakehouse cannot be written.
+    """
+    target = _logging(home)
+    part = target.with_name(f"{target.name}.{os.getpid()}")
+    try:
+        shutil.copyfile(properties, part)
+        part.replace(target)
+    except OSError as error:
+        raise cannot_write(target, error) from None
+
+
+def _logging(home: Path) -> Path:
+    return home / "executors.log4j2.properties"
 
 
 def check_reachable(name: str) -> None:
@@ -84,9 +102,7 @@ def refused(name: str, log: Path) -> LakehouseError:
 
 
 def check_executors(spark: SparkSession, name: str, memory: str, home: Path) -> None:
-    """Wait for an executor, ask whether they see the lakehouse, and let them log warnings only.
-
-    What they log besides, such as the filters of a scan, holds keys of rows.
+    """Wait for an executor, and ask those that are there whether they see the lakehouse.
 
     Raises:
         LakehouseError: there is none, or one does not see the lakehouse.
@@ -101,7 +117,6 @@ def check_executors(spark: SparkSession, name: str, memory: str, home: Path) -> 
                 "master's page and the workers' logs. LAKEHOUSE_CORES limits what others take."
             )
         time.sleep(0.1)
-    context.setLogLevel("WARN")
     _check_shared(spark, name, home)
 
 

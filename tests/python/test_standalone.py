@@ -54,7 +54,7 @@ def daemon(home, name, *arguments):
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """The address of a master with two workers of one core and 1 GB each."""
+    """The address of a master, and the folders of its two workers of one core and 1 GB each."""
     homes = [tmp_path_factory.mktemp(name) for name in ("master", "worker", "worker")]
     port = _free_ports(1)[0]
     address = f"spark://127.0.0.1:{port}"
@@ -63,7 +63,7 @@ def cluster(tmp_path_factory):
         for home in homes[1:]:
             size = ("--cores", "1", "--memory", "1g", "--work-dir", home)
             daemons.enter_context(daemon(home, "worker.Worker", *size, address))
-        yield address
+        yield address, homes[1:]
 
 
 class Project:
@@ -114,7 +114,7 @@ class Project:
 @pytest.fixture(scope="module")
 def project(cluster, tmp_path_factory):
     """All of the sample but one of its Avro topics, landed and built on the cluster."""
-    project = Project(tmp_path_factory.mktemp("standalone"), cluster)
+    project = Project(tmp_path_factory.mktemp("standalone"), cluster[0])
     topics = sorted(path.name for path in LANDING.iterdir())
     project.land_and_build(*(topic for topic in topics if topic != "shop.payments"))
     return project
@@ -143,6 +143,12 @@ def test_a_master_that_is_not_there_is_named(tmp_path):
     said, errors = project.run("dbt.cli.main", "seed", code=2)
     assert f"LAKEHOUSE_MASTER={name}: no master answers at 127.0.0.1:" in said
     assert "Traceback" not in said + errors
+
+
+def test_executors_log_nothing_of_what_they_read(cluster, project):
+    logs = [path for worker in cluster[1] for path in worker.glob("app-*/*/stderr")]
+    assert logs
+    assert not [path for path in logs if " INFO " in path.read_text()]
 
 
 @pytest.mark.parametrize("name", ["spark://", "spark://host", "yarn", "local[0]", "host:7077"])
