@@ -24,6 +24,7 @@ from dbt.adapters.lakehouse.connections import (
     MERGE_SOURCE,
     WATERMARK,
     LakehouseConnectionManager,
+    ctes_in_place,
     short_errors,
 )
 
@@ -73,8 +74,9 @@ class LakehouseAdapter(SparkAdapter):
         return self.connections.get_thread_connection().handle.handle.spark
 
     def _query(self, sql: str) -> DataFrame:
-        with short_errors():
-            return self._spark().sql(sql)
+        spark = self._spark()
+        with short_errors(), ctes_in_place(spark, sql):
+            return spark.sql(sql)
 
     def _snapshot(self, relation: BaseRelation):
         """The table's latest state in Delta's log; nothing of it is a query.
@@ -155,6 +157,11 @@ class LakehouseAdapter(SparkAdapter):
         One that SQL makes is analysed at each mention.
         """
         self._query(sql).createOrReplaceTempView(name)
+
+    @available.parse(lambda *args, **kwargs: [])
+    def columns_of_query(self, name: str) -> list[tuple[str, str]]:
+        """Return the names and types of the columns of a query that has a name."""
+        return self._spark().table(name).dtypes
 
     @available.parse(lambda *args, **kwargs: None)
     def table_property(self, relation: BaseRelation, name: str) -> str | None:
