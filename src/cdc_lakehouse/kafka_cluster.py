@@ -1,7 +1,6 @@
 """Ask Kafka, before a stream starts, what could stop it; say each in a sentence with a remedy."""
 
 import re
-import socket
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
@@ -12,28 +11,23 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.kafka_options import SERVERS, Offsets, Partition, Request
+from cdc_lakehouse.servers import refusals
 
-CONNECT_SECONDS = 3
 TIME_OUTS = {"request.timeout.ms": "5000", "default.api.timeout.ms": "8000"}
 NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"  # of brokers before 2.8
 
 
 def check_reachable(servers: str) -> None:
     """Raise a LakehouseError if none of the brokers, host:port by commas, takes a connection."""
-    reasons = []
-    for server in filter(None, (each.strip() for each in servers.split(","))):
-        host, _, port = server.rpartition(":")
-        if not host or not re.fullmatch(r"[0-9]{1,5}", port):
-            raise LakehouseError(f"{server!r} is no broker: write HOST:PORT, several with commas.")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
-            return
-        except (OSError, OverflowError) as error:
-            reasons.append(f"{server} ({getattr(error, 'strerror', None) or error})")
-    raise LakehouseError(
-        f"No Kafka broker answers at {', '.join(reasons)}. Start it, or correct the host and port "
-        "in --bootstrap-servers."
-    )
+    brokers = [each.strip() for each in servers.split(",") if each.strip()] or [servers]
+    for broker in brokers:
+        if not re.fullmatch(r".+:[0-9]{1,5}", broker):
+            raise LakehouseError(f"{broker!r} is no broker: write HOST:PORT, several with commas.")
+    if reasons := refusals(brokers):
+        raise LakehouseError(
+            f"No Kafka broker answers at {', '.join(reasons)}. Start it, or correct the host and "
+            "port in --bootstrap-servers."
+        )
 
 
 class Cluster:

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import socket
 import tempfile
 import time
 from pathlib import Path
@@ -12,11 +11,11 @@ from pyspark import __version__
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError, cannot_write
+from cdc_lakehouse.servers import refusals
 
 EMBEDDED = re.compile(r"local(\[([1-9][0-9]*|\*)\])?")
 SERVER = r"(\[[0-9A-Fa-f:.]+\]|[^\s,/:\[\]]+):[0-9]{1,5}"
 CLUSTER = re.compile(rf"spark://{SERVER}(,{SERVER})*")
-CONNECT_SECONDS = 3
 # A worker that cannot start an executor tries again at once, for as long as somebody waits.
 EXECUTOR_SECONDS = 120
 
@@ -78,18 +77,11 @@ def check_reachable(name: str) -> None:
 
     Spark would try again for a minute, and then say that it has been stopped.
     """
-    reasons = []
-    for server in name.removeprefix("spark://").split(","):
-        host, _, port = server.rpartition(":")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
-            return
-        except (OSError, OverflowError) as error:
-            reasons.append(f"{server} ({getattr(error, 'strerror', None) or error})")
-    raise LakehouseError(
-        f"LAKEHOUSE_MASTER={name}: no master answers at {', '.join(reasons)}. Start it, correct "
-        "the host and port, or unset LAKEHOUSE_MASTER for the embedded Spark."
-    )
+    if reasons := refusals(name.removeprefix("spark://").split(",")):
+        raise LakehouseError(
+            f"LAKEHOUSE_MASTER={name}: no master answers at {', '.join(reasons)}. Start it, "
+            "correct the host and port, or unset LAKEHOUSE_MASTER for the embedded Spark."
+        )
 
 
 def refused(name: str, log: Path) -> LakehouseError:
