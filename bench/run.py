@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from bench import start
 from bench.topics import FORMATS, STEPS, generate
 from cdc_lakehouse.java import find_java
 
@@ -368,16 +369,23 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=HERE / ".work", help="topics and work folders")
     parser.add_argument("--write", action="store_true", help="write bench/RESULTS.md")
     parser.add_argument("--no-limits", action="store_true", help="leave the bare limits out")
+    parser.add_argument("--no-start", action="store_true", help="leave runs without news out")
     parser.add_argument("--keep", action="store_true", help="keep the work folders")
     given = parser.parse_args()
     given.work = given.work.absolute()
     shutil.rmtree(given.work / "work", ignore_errors=True)
     found = [bench_format(format, given) for format in given.formats]
+    reports = [report for report, _ in found]
+    if not given.no_start:
+        progress("runs that find nothing new")
+        work = given.work / "work" / "start"
+        work.mkdir(parents=True)
+        reports.append(start.report(start.measure(work, given.memory, given.repeat)))
     asked = (
         f"Medians of {given.repeat}; heap {given.memory}. {machine()}\n\n"
         "What the columns mean: [README.md](README.md)."
     )
-    text = "\n".join(["# Results", "", asked, "", *(report for report, _ in found)])
+    text = "\n".join(["# Results", "", asked, "", *reports])
     print(text)
     if given.write:
         (HERE / "RESULTS.md").write_text(text)

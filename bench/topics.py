@@ -18,6 +18,8 @@ from struct import pack
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cdc_lakehouse.files import STAGED
+
 DATABASE, TABLE, TOPIC = "shop", "orders", "bench.orders"
 FORMATS = ("dts_canal", "oms_default", "dts_avro")
 STEPS = ("0-history", "1-one-percent", "2-ten-thousandth", "3-nothing")
@@ -56,18 +58,6 @@ FULL_LOAD = 0.4
 HISTORY_MIX = (0.30 / 0.6, 0.25 / 0.6)
 INCREMENT_MIX = (0.15, 0.80)
 FIRST_SECOND = 1_700_000_000
-SHAPE = pa.schema(
-    {
-        "topic": pa.string(),
-        "partition": pa.int32(),
-        "offset": pa.int64(),
-        "timestamp": pa.timestamp("us", "UTC"),
-        "timestampType": pa.int32(),
-        "key": pa.binary(),
-        "value": pa.binary(),
-        "headers": pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()})),
-    }
-)
 
 _WORDS = (
     'the order of a customer who asked for it to be left at the door, "please ring twice"; paid by '
@@ -454,13 +444,13 @@ def _messages(batch: list[Change], write: Writer, partition: int, first: int) ->
         pa.repeat(TOPIC, len(batch)),
         pa.repeat(pa.scalar(partition, pa.int32()), len(batch)),
         pa.array(offsets, pa.int64()),
-        pa.array([second * 1_000_000 for second in seconds], SHAPE.field("timestamp").type),
+        pa.array([second * 1_000_000 for second in seconds], STAGED.field("timestamp").type),
         pa.repeat(pa.scalar(0, pa.int32()), len(batch)),
         pa.array(keys, pa.binary()),
         pa.array(values, pa.binary()),
-        pa.nulls(len(batch), SHAPE.field("headers").type),
+        pa.nulls(len(batch), STAGED.field("headers").type),
     ]
-    return pa.table(columns, SHAPE)
+    return pa.table(columns, STAGED)
 
 
 def main() -> None:

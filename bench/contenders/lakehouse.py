@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr
 from pathlib import Path
 
@@ -91,21 +92,29 @@ class Lakehouse:
 
 
 class WarmLakehouse(Lakehouse):
-    """A lakehouse in this process, whose Java stays for the next one."""
+    """A lakehouse in this process, whose Java stays for the next one.
+
+    All but dbt, which has threads of its own, runs in a thread that ends with it: Hive keeps the
+    metastore that a thread has used first.
+    """
 
     def __init__(self, work: Path, format: str, memory: str) -> None:
         super().__init__(work, format, memory)
         from dbt.adapters.lakehouse.connections import root_session
 
-        root_session({})
+        self.thread = ThreadPoolExecutor(1)
+        self.thread.submit(root_session, {}).result()
 
     def ingest(self, folder: Path) -> None:
         from cdc_lakehouse.ingest import ingest_files
 
         with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
-            report = ingest_files(folder, project_dir=self.project)
+            report = self.thread.submit(ingest_files, folder, project_dir=self.project).result()
         if report.problems:
             raise RuntimeError(report.text())
+
+    def write_result(self, path: Path) -> None:
+        self.thread.submit(super().write_result, path).result()
 
     def dbt(self, arguments: tuple[str, ...]) -> None:
         from dbt.cli.main import dbtRunner
@@ -120,6 +129,7 @@ class WarmLakehouse(Lakehouse):
         """Stop Spark and forget it, as this process opens one lakehouse only by itself."""
         from dbt.adapters.lakehouse import connections
 
+        self.thread.shutdown()
         connections._root.stop()
         connections._held.close()
         connections._root = connections._held = None
