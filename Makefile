@@ -18,6 +18,7 @@ test: setup broker lint ## every check: lint, dbt unit and data tests, pytest
 soak: export KILL_ROUNDS ?= 100
 soak: export MAINTAIN_RUNS ?= 500
 soak: export HOSTILE_SCALE ?= 1
+soak: export CONVERGENCE_BATCHES ?= 20
 soak: export KILLS ?= 20
 soak: export ERASE_KILLS ?= 7
 soak: export SEED ?= random
@@ -26,7 +27,7 @@ soak: export HOSTILE_SEED ?= random
 soak: export KILL_SEED ?= random
 soak: setup broker ## the tests of RELIABILITY.md at length, with histories of their own; takes hours
 	pytest $(addprefix tests/python/test_,kill_anywhere.py faults.py overlap.py ingest_kafka.py ingest_files.py \
-		replay.py erase.py maintain.py hostile_volume.py hostile_messages.py delivery.py)
+		replay.py erase.py maintain.py hostile_volume.py hostile_messages.py delivery.py convergence.py)
 
 bench: setup ## this project beside others, over the same bytes; BENCH="--messages 100000" for less; takes hours
 	pip install --quiet --disable-pip-version-check --requirement bench/requirements.txt

@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from conftest import LANDING, PROJECT
+from conftest import LANDING, PROJECT, SAID
 from shop import SAMPLES, TABLES, as_text, expected_rows, gold
 
 KINDS = [
@@ -20,6 +20,13 @@ KINDS = [
 ]
 # When a lakehouse was built, which no other shares.
 TIMES_OF_RUN = {"ingested_at", "loaded_at"}
+
+
+def test_all_unit_tests_of_dbt_pass(sample):
+    passed = sample.dbt("test", "-s", "test_type:unit")
+    SAID.append(f"dbt: {len(passed)} unit tests of the formats passed")
+    # Each format has the same scenarios.
+    assert len(passed) > 14 * 20
 
 
 def test_everything_is_landed(sample):
