@@ -28,7 +28,7 @@
     {%- if not window.profile and read is not none -%}
         {{ nothing_new() }}
     {%- else -%}
-        {{ name_model('outcomes', sql) }}
+        {{ name_query('outcomes', sql) }}
         {{ get_assert_columns_equivalent('select * from outcomes') }}
         {%- if resettles -%}
             {{ note_resettled_tables(target, window) }}

@@ -5,7 +5,7 @@
 {% materialization unit, adapter='lakehouse' %}
 
     {%- set expected = config.get('expected_rows') -%}
-    {{ name_model('unit_tested', sql) }}
+    {{ name_query('unit_tested', sql) }}
 
     {%- set types, quoted = {}, {} -%}
     {%- for name, data_type in adapter.columns_of_query('unit_tested') -%}

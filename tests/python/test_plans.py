@@ -17,13 +17,13 @@ JSON_FORMATS = sorted(FORMATS - {*AVRO_FORMATS})
 COMPILED = re.compile(r"^[ :+-]*\* ", re.MULTILINE)
 
 
-def _plans_of_formats():
-    """Return the plans by which the messages of each format that bronze holds become outcomes."""
+def _plan_of(format_name):
+    """Return the plan by which the messages of one format that bronze holds become outcomes."""
     from dbt.cli.main import dbtRunner
 
-    from dbt.adapters.lakehouse.connections import CTE_PRECEDENCE, names_no_cte_within, root_session
+    from dbt.adapters.lakehouse.connections import root_session
 
-    compiled = dbtRunner().invoke(["--quiet", "compile", "-s", *FORMATS])
+    compiled = dbtRunner().invoke(["--quiet", "compile", "-s", format_name])
     assert compiled.success, compiled.exception
     spark = root_session({}).newSession()
     spark.conf.set("spark.sql.debug.maxToStringFields", "10000")
@@ -34,18 +34,8 @@ def _plans_of_formats():
         "select topic, partition, offset, bronze_version, sequence, kind, binary(null) as value"
         " from silver.events where false"
     ).createOrReplaceTempView("settled_shards")
-    spark.conf.set(CTE_PRECEDENCE, "LEGACY")
-    plans = {}
-    for node in (result.node for result in compiled.result.results):
-        for cte in node.extra_ctes:
-            name, _, sql = cte.sql.removesuffix(")").partition(" as (")
-            assert names_no_cte_within(sql)
-            spark.sql(sql).createOrReplaceTempView(name.strip())
-        ctes = ", ".join(cte.sql for cte in node.extra_ctes)
-        sql = node.compiled_code.replace(ctes + ", ", " ")
-        assert names_no_cte_within(sql)
-        plans[node.name] = spark.sql(sql)._jdf.queryExecution().executedPlan().toString()
-    return plans
+    frame = spark.sql(compiled.result.results[0].node.compiled_code)
+    return frame._jdf.queryExecution().executedPlan().toString()
 
 
 def _plans_of_run():
@@ -68,21 +58,16 @@ def built(open_lakehouse):
     return lakehouse
 
 
-@pytest.fixture(scope="module")
-def plans(built):
-    return built.process.submit(_plans_of_formats).result()
-
-
 @pytest.mark.parametrize("name", JSON_FORMATS)
-def test_a_message_is_parsed_once_and_without_python(plans, name):
-    plan = plans[name]
+def test_a_message_is_parsed_once_and_without_python(built, name):
+    plan = built.process.submit(_plan_of, name).result()
     assert plan.count("StructField(end_of_message,") == 1
     assert not PYTHON.search(plan)
 
 
 @pytest.mark.parametrize("name", AVRO_FORMATS)
-def test_only_the_format_of_avro_is_read_where_python_decodes(plans, name):
-    plan = plans[name]
+def test_only_the_format_of_avro_is_read_where_python_decodes(built, name):
+    plan = built.process.submit(_plan_of, name).result()
     assert PYTHON.search(plan)
     assert re.search(rf"PartitionFilters: \[[^\]]*format#\d+ = {name}\b", plan)
 
@@ -94,26 +79,3 @@ def test_few_messages_are_not_compiled(built, tmp_path):
     plans = built.process.submit(_plans_of_run).result()
     assert any("orders" in plan for plan in plans)
     assert [plan for plan in plans if COMPILED.search(plan)] == []
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "with a as (select 1), b as (with a as (select 2) select * from a) select * from b",
-        "with b as (select * from (with\n`a` (x) as (select 1) select * from a)) select * from b",
-        "with b as (select 1) select (WITH/* a */ b as (select 2) select * from b)",
-        "with b as (select * from (with -- a\na as (select 1) select * from a)) select * from b",
-        "with b as (with recursive a as (select 1) select * from a) select * from b",
-    ],
-)
-def test_a_query_with_ctes_within_is_left_as_it_is(sql):
-    from dbt.adapters.lakehouse.connections import names_no_cte_within
-
-    assert not names_no_cte_within(sql)
-
-
-def test_words_are_no_ctes_within():
-    from dbt.adapters.lakehouse.connections import names_no_cte_within
-
-    assert names_no_cte_within("select 'with a tail' -- without (a, b) as comment")
-    assert names_no_cte_within("\nwith a as (select 1), b as (select 'with') select * from a, b")

@@ -1,6 +1,5 @@
 """dbt's connections to the embedded Spark: a root session a process, a child session a thread."""
 
-import re
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,11 +35,6 @@ WATERMARK = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.wr
 BATCH_READER = "spark.sql.parquet.enableVectorizedReader"
 MERGE_SOURCE = "spark.databricks.delta.merge.materializeSource"
 OF_ONE_STATEMENT = (*WATERMARK, BATCH_READER, MERGE_SOURCE)
-
-# Whether a CTE is resolved before the query that names it, or put there as it is written.
-CTE_PRECEDENCE = "spark.sql.legacy.ctePrecedencePolicy"
-# A WITH that a CTE can follow, or a comment; in a text or a comment the word is followed by others.
-WITH = re.compile(r"(?i)\bwith\b\s*(?:--|/\*|recursive\b|(?:\w+|`[^`]*`)\s*(?:as\b|\(|--|/\*))")
 
 ONE_AT_A_TIME = "Only one dbt can use it at a time: wait for it to end, or stop it."
 
@@ -116,30 +110,6 @@ def short_errors():
         raise DbtRuntimeError(ended_java(error) or short_message(error)) from None
 
 
-@contextmanager
-def ctes_in_place(spark: SparkSession, sql: str):
-    """Let a query be analysed with each CTE put where it is named, if that is the same.
-
-    Else Spark gives the columns of a CTE new identities wherever it is named, three times a query,
-    and to do so writes anew all that is below it: a third of the time that a format takes.
-    """
-    if names_no_cte_within(sql):
-        spark.conf.set(CTE_PRECEDENCE, "LEGACY")
-    try:
-        yield
-    finally:
-        spark.conf.unset(CTE_PRECEDENCE)
-
-
-def names_no_cte_within(sql: str) -> bool:
-    """Tell whether a query has no WITH but one, be it at its beginning or below.
-
-    Then none of its CTEs is hidden by one of the same name further out, which is what could depend
-    on where a CTE is resolved.
-    """
-    return len(WITH.findall(sql)) < 2
-
-
 class Cursor(session.Cursor):
     """A cursor on its thread's session, whose temporary views no other thread sees."""
 
@@ -152,9 +122,7 @@ class Cursor(session.Cursor):
         self.snapshots.clear()
         with short_errors():
             try:
-                text = sql % parameters if parameters else sql
-                with ctes_in_place(self.spark, text):
-                    self._df = self.spark.sql(text)
+                self._df = self.spark.sql(sql % parameters if parameters else sql)
             finally:
                 for name in OF_ONE_STATEMENT:
                     self.spark.conf.unset(name)

@@ -24,7 +24,6 @@ from dbt.adapters.lakehouse.connections import (
     MERGE_SOURCE,
     WATERMARK,
     LakehouseConnectionManager,
-    ctes_in_place,
     short_errors,
 )
 
@@ -74,9 +73,8 @@ class LakehouseAdapter(SparkAdapter):
         return self.connections.get_thread_connection().handle.handle.spark
 
     def _query(self, sql: str) -> DataFrame:
-        spark = self._spark()
-        with short_errors(), ctes_in_place(spark, sql):
-            return spark.sql(sql)
+        with short_errors():
+            return self._spark().sql(sql)
 
     def _snapshot(self, relation: BaseRelation):
         """The table's latest state in Delta's log; nothing of it is a query.
