@@ -7,7 +7,6 @@ of one table.
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -16,9 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.contenders._spark import open_session
+from bench.contenders.lakehouse import FIRST
 
 PROJECT = Path(__file__).parents[1]
-BUILD = ("build", "--resource-type", "seed", "--resource-type", "model")
 WARM = "--warm"
 
 
@@ -34,7 +33,7 @@ def measure(work: Path, memory: str, repeats: int) -> dict[str, float]:
     os.environ.update(DBT_TARGET_PATH=str(work / "target"), DBT_LOG_PATH=str(work / "logs"))
     program = Path(sys.executable).with_name
     _run(program("lakehouse"), "ingest", "files", "samples/landing")
-    _run(program("dbt"), "--quiet", *BUILD)
+    _run(program("dbt"), "--quiet", *FIRST)
     this = (sys.executable, "-m", "bench.start", "--work", str(work), "--memory", memory)
     bare = _median(lambda: _run(*this), repeats)
     cold = _median(lambda: _run(program("dbt"), "--quiet", "run"), repeats)
@@ -78,17 +77,14 @@ def _warm() -> dict[str, float]:
     """Return what a run takes in a process that has run twice before."""
     from dbt.cli.main import dbtRunner
 
-    models = 0
-
-    def run() -> None:
-        nonlocal models
+    def run() -> int:
         done = dbtRunner().invoke(["--quiet", "run"])
         if not done.success:
             raise RuntimeError(str(done.exception or "dbt run failed"))
-        models = len(done.result.results)
+        return len(done.result.results)
 
     run()
-    run()
+    models = run()
     return {"warm": _median(run, 3), "models": models}
 
 
@@ -103,7 +99,6 @@ def main() -> None:
         print(json.dumps(_warm()))
         return
     table = given.work / "lakehouse" / "warehouse" / "bronze.db" / "messages"
-    shutil.rmtree(given.work / "tmp", ignore_errors=True)
     spark = open_session(given.work, given.memory)
     print(spark.read.format("delta").load(str(table)).count())
 
