@@ -22,6 +22,8 @@
     select * except (has_problem) from rows
     where
         has_problem
+        {%- if max_rows or max_share %}
         and (select count_if(has_problem) > greatest({{ max_rows }}, {{ max_share }} * count(*)) from rows)
+        {%- endif %}
 
 {% endtest %}
