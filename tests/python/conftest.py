@@ -3,8 +3,8 @@
 import os
 import random
 import shutil
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from multiprocessing import get_context
 from pathlib import Path
@@ -22,6 +22,36 @@ def _start(home, project):
     os.environ.update(LAKEHOUSE_DIR=str(home), DBT_LOG_PATH=str(home / "logs"))
     os.environ.update(DBT_TARGET_PATH=str(home / "target"), DBT_USE_COLORS="false")
     os.chdir(project)
+
+
+def _enter(home, project):
+    global _thread
+    _start(home, project)
+    _thread = ThreadPoolExecutor(1)
+
+
+def _in_thread(function, *arguments):
+    return _thread.submit(function, *arguments).result()
+
+
+def _leave():
+    """Stop Spark and let go of the metastore; Java stays."""
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext
+
+    from dbt.adapters.lakehouse import connections
+
+    _thread.shutdown()
+    if connections._root is not None:
+        url = f"jdbc:derby:;databaseName={os.environ['LAKEHOUSE_DIR']}/metastore_db;shutdown=true"
+        jvm = SparkContext._jvm
+        connections._root.stop()
+        with suppress(Py4JError):  # Derby says that it has done so by an error
+            jvm.java.sql.DriverManager.getConnection(url)
+        connections._root = None
+    if connections._held is not None:
+        connections._held.close()
+        connections._held = None
 
 
 def _root():
@@ -71,13 +101,38 @@ def _query(sql):
         raise AssertionError(f"{sql}: {error}") from None
 
 
-class Lakehouse:
-    """One lakehouse in a process of its own, so that each has its own Spark and metastore."""
+class Process:
+    """A process whose Spark serves one lakehouse after another, for Java is slow at first.
 
-    def __init__(self, home: Path, project: Path = PROJECT):
-        self.home, self.project = home, project
-        spawn = get_context("spawn")
-        self.process = ProcessPoolExecutor(1, spawn, initializer=_start, initargs=(home, project))
+    Each has a thread of its own: Hive keeps for a thread the metastore that the thread used first.
+    """
+
+    def __init__(self):
+        self.executor = ProcessPoolExecutor(1, get_context("spawn"))
+        self.is_free = True
+
+    def enter(self, home, project):
+        self.is_free = False
+        self.executor.submit(_enter, home, project).result()
+
+    def submit(self, function, *arguments):
+        return self.executor.submit(_in_thread, function, *arguments)
+
+    def leave(self):
+        self.executor.submit(_leave).result()
+        self.is_free = True
+
+    def end(self):
+        self.executor.shutdown()
+
+
+class Lakehouse:
+    """One lakehouse in a process, its own or one that is free, with its own Spark and metastore."""
+
+    def __init__(self, home: Path, project: Path = PROJECT, process: Process | None = None):
+        self.home, self.project, self.is_shared = home, project, process is not None
+        self.process = process or Process()
+        self.process.enter(home, project)
 
     def ingest(self, path):
         """Land the files below `path`; return the ingest's report."""
@@ -108,16 +163,22 @@ class Lakehouse:
         return {name for name in files if "/_delta_log/" not in name}
 
     def stop(self):
-        self.process.shutdown()
+        if not self.is_shared:
+            self.process.end()
+        elif not self.process.is_free:
+            self.process.leave()
 
 
 @contextmanager
-def lakehouses(tmp_path_factory):
-    """Give a function that opens an empty lakehouse, maybe on a changed copy of the project."""
+def lakehouses(tmp_path_factory, process=None):
+    """Give a function that opens an empty lakehouse, maybe on a changed copy of the project.
+
+    It is opened in `process` if that is free, unless it has to have its `own`.
+    """
     opened = []
     parsed = tmp_path_factory.getbasetemp() / PARSED.name
 
-    def open_it(name, change=None):
+    def open_it(name, change=None, own=False):
         home = tmp_path_factory.mktemp(name)
         project = PROJECT
         if change:
@@ -125,10 +186,11 @@ def lakehouses(tmp_path_factory):
             left_out = shutil.ignore_patterns(".git", ".venv", ".lakehouse", "target", "logs")
             shutil.copytree(PROJECT, project, ignore=left_out, symlinks=True)
             change(project)
-        opened.append(Lakehouse(home / "lake", project))
         (home / "lake" / "target").mkdir(parents=True)
         if parsed.exists():
             shutil.copy(parsed, home / "lake" / PARSED)
+        is_shared = process is not None and process.is_free and not own
+        opened.append(Lakehouse(home / "lake", project, process if is_shared else None))
         return opened[-1]
 
     yield open_it
@@ -138,10 +200,18 @@ def lakehouses(tmp_path_factory):
             shutil.copy(lakehouse.home / PARSED, parsed)
 
 
+@pytest.fixture(scope="session")
+def process():
+    """The process that lakehouses share, one after another."""
+    process = Process()
+    yield process
+    process.end()
+
+
 @pytest.fixture(scope="module")
-def open_lakehouse(tmp_path_factory):
+def open_lakehouse(tmp_path_factory, process):
     """Return a function that opens a lakehouse for the tests of a module; see `lakehouses`."""
-    with lakehouses(tmp_path_factory) as open_it:
+    with lakehouses(tmp_path_factory, process) as open_it:
         yield open_it
 
 

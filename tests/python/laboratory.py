@@ -54,8 +54,9 @@ class Laboratory:
         write_models(lakehouse.project, models)
         lakehouse.dbt("seed")
 
-    def deliver(self, *messages, topic="lab.things"):
-        """Land the messages at the next offsets and run dbt; return what `things` said."""
+    def deliver(self, *messages, topic="lab.things", models=None):
+        """Land the messages at the next offsets and run dbt; return what the first model said."""
+        models = models or self.models
         rows = []
         for message in messages:
             text = message if isinstance(message, bytes) else json.dumps(message).encode()
@@ -63,8 +64,8 @@ class Laboratory:
             self.offset += 1
         write_messages(self.landing / f"{self.offset}.parquet", rows)
         self.lakehouse.ingest(self.landing)
-        said = self.lakehouse.dbt("run", "-s", "events", "row_images", *self.models)
-        return said[next(iter(self.models))]
+        said = self.lakehouse.dbt("run", "-s", "events", "row_images", *models)
+        return said[next(iter(models))]
 
     def rows(self, columns="id, name, cast(price as string) as price", model="things"):
         """Return columns of a model's rows, in the order of the key and of the source."""

@@ -1,13 +1,13 @@
 """Whatever way the log of a source is delivered, gold ends as the source's own order says.
 
 Each seed is a random log of a source table (`convergence.random_log`), delivered twice, as two
-tables of one lakehouse: in order in one batch, and in another order in up to eight batches, with
+tables of one lakehouse: in order in one batch, and in another order in up to four batches, with
 messages that come late by any distance, copies, and whole batches that come again. A plain Python
 table to which the log is applied in its order (`convergence.Model`) says what both must hold.
 
 SEED chooses the logs, CONVERGENCE_SEEDS (10), CONVERGENCE_EVENTS (2000) and CONVERGENCE_KEYS (50)
 say how many there are, how many changes each has at least, and of how many keys;
-CONVERGENCE_BATCHES (8; 20 in `make soak`) is the most batches of a delivery: they cost the time.
+CONVERGENCE_BATCHES (4; 20 in `make soak`) is the most batches of a delivery: they cost the time.
 """
 
 # What a format is said to be is never changed.
@@ -42,7 +42,7 @@ SEED = int(os.environ["SEED"])
 SEEDS = int(os.environ.get("CONVERGENCE_SEEDS") or 10)
 EVENTS = int(os.environ.get("CONVERGENCE_EVENTS") or 2000)
 KEYS = int(os.environ.get("CONVERGENCE_KEYS") or 50)
-BATCHES = int(os.environ.get("CONVERGENCE_BATCHES") or 8)
+BATCHES = int(os.environ.get("CONVERGENCE_BATCHES") or 4)
 
 DATABASE = "conv"
 DELIVERIES = ("ordered", "shuffled")

@@ -1,15 +1,11 @@
-"""Gold does not depend on the delivery: order, repetition, batches, interruption."""
+"""Gold depends neither on the delivery (order, repetition, batches) nor on compiled plans."""
 
 import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from collections import defaultdict
 
 import pytest
-from conftest import LANDING, PROJECT, Lakehouse
+from conftest import LANDING
 from shop import TABLES, gold, sample_messages, write_messages
 
 SEED = int(os.environ["SEED"])
@@ -30,10 +26,22 @@ def shuffled_twice(seed):
     return messages
 
 
+def _compile_all():
+    from dbt.adapters.lakehouse import connections, impl
+
+    compile_plans = connections.compile_plans
+    for module in (connections, impl):
+        module.compile_plans = lambda spark, is_worth_it: compile_plans(spark, True)
+
+
 @pytest.fixture(scope="module")
 def disordered(open_lakehouse, tmp_path_factory):
-    """The sample in another order, in three batches, with every message delivered a second time."""
-    lakehouse = open_lakehouse("disordered")
+    """The sample in another order, in three batches, with every message delivered a second time.
+
+    Its plans are compiled, as those of many messages are; the sample's own are interpreted.
+    """
+    lakehouse = open_lakehouse("disordered", own=True)
+    lakehouse.process.submit(_compile_all).result()
     landing = tmp_path_factory.mktemp("landing")
     messages = shuffled_twice(SEED)
     random.Random(SEED).shuffle(messages)
@@ -49,7 +57,7 @@ def disordered(open_lakehouse, tmp_path_factory):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_order_batches_and_copies_change_nothing_in_gold(sample, disordered, table):
+def test_order_batches_copies_and_compiled_plans_change_nothing_in_gold(sample, disordered, table):
     assert gold(disordered, table) == gold(sample, table)
 
 
@@ -86,52 +94,6 @@ def test_an_identity_that_is_landed_again_is_settled_once(disordered, tmp_path):
     assert found[0]["n"] == 40
     conflicts = disordered.query("select topic, partition, offset from silver.conflicting_messages")
     assert conflicts == [{"topic": topic, "partition": partition, "offset": offset}]
-
-
-def test_a_killed_run_is_finished_by_the_next(sample, tmp_path):
-    """kill -9 at random moments of the first build and of an increment, then one plain run."""
-    generator = random.Random(SEED)
-    home = tmp_path / "killed"
-    environment = {**os.environ, "LAKEHOUSE_DIR": str(home), "DBT_LOG_PATH": str(home / "logs")}
-    environment["DBT_TARGET_PATH"] = str(home / "target")
-
-    def run(*command, kill_after=None):
-        process = subprocess.Popen(
-            [sys.executable, "-m", *command],
-            cwd=PROJECT,
-            env=environment,
-            start_new_session=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        if kill_after is None:
-            said, _ = process.communicate()
-            assert process.returncode == 0, said.decode()
-            return
-        for line in process.stdout:
-            if b"START sql" in line:
-                break
-        time.sleep(kill_after)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-    messages = shuffled_twice(SEED)
-    half = len(messages) // 2
-    dbt = "dbt.cli.main"
-    for number, batch in enumerate((messages[:half], messages[half:])):
-        write_messages(tmp_path / "landing" / f"{number}.parquet", batch)
-        run("cdc_lakehouse.cli", "ingest", "files", str(tmp_path / "landing"))
-        if number == 0:
-            run(dbt, "seed")
-        run(dbt, "run", kill_after=generator.uniform(0, 16))
-    run(dbt, "run")
-    finished = Lakehouse(home)
-    try:
-        for table in TABLES:
-            assert gold(finished, table) == gold(sample, table)
-        finished.dbt("test", "-s", "test_type:singular")
-    finally:
-        finished.stop()
 
 
 def test_landing_the_same_files_again_changes_nothing(sample):

@@ -240,7 +240,7 @@ def _contents(path):
 
 @pytest.fixture(scope="module")
 def lakehouse(open_lakehouse, tmp_path_factory):
-    lakehouse = open_lakehouse("erase", write_project)
+    lakehouse = open_lakehouse("erase", write_project, own=True)
     lakehouse.landing = tmp_path_factory.mktemp("erase-landing")
     for number in (0, 1):
         topics = [("lab.people", PEOPLE[number]), ("lab.accounts", ACCOUNT_MESSAGES[number])]

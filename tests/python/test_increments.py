@@ -1,10 +1,14 @@
 """A run costs what is new: old data files are not even opened, and Delta's metrics say so."""
 
 import json
+import re
 
 import pytest
-from conftest import LANDING
+from conftest import LANDING, _dbt, _root
 from shop import write_messages
+
+# A line of a plan whose operator is compiled, together with others, begins with a star.
+COMPILED = re.compile(r"^[ :+-]*\* ", re.MULTILINE)
 
 
 def order_update(position, status):
@@ -22,6 +26,16 @@ def order_update(position, status):
         "pkNames": ["id"],
         "mysqlType": {"id": "bigint", "status": "varchar", "total": "decimal"},
     }
+
+
+def _plans_of_run():
+    """Run the project and return the plans of all queries that it ran."""
+    store = _root()._jsparkSession.sharedState().statusStore()
+    before = store.executionsCount()
+    success, _, errors = _dbt(["run"])
+    assert success, errors
+    executions = store.executionsList(before, 10_000)
+    return [executions.apply(i).physicalPlanDescription() for i in range(executions.size())]
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +93,15 @@ def test_compaction_of_bronze_is_nothing_new(grown):
     said = grown.dbt("run", "-s", "events")
     assert said["events"] == "NOTHING NEW"
     assert grown.files() == before
+
+
+def test_few_messages_are_not_compiled(grown, tmp_path):
+    message = json.dumps(order_update(1769000000000000001, "few")).encode()
+    write_messages(tmp_path / "one.parquet", [("shop.orders", 0, 1001, message)])
+    grown.ingest(tmp_path)
+    plans = grown.process.submit(_plans_of_run).result()
+    assert any("orders" in plan for plan in plans)
+    assert [plan for plan in plans if COMPILED.search(plan)] == []
 
 
 def test_a_long_pause_loses_nothing(grown, tmp_path):

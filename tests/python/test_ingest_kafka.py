@@ -559,15 +559,16 @@ def test_retention_that_deletes_while_the_stream_reads_is_told(lake, broker, top
 def test_gold_is_as_expected_from_kafka(open_lakehouse, broker):
     """Kafka to gold, and a gap that message_accounting shows before anything newer has landed."""
     lakehouse = open_lakehouse("kafka")
-    topics = sorted({topic for topic, _ in sample_messages()})
+    messages = [row for row in sample_messages() if not row[0].startswith("vendor.")]
+    topics = sorted({topic for topic, _ in messages})
     for topic in topics:
-        values = [value for name, value in sample_messages() if name == topic]
+        values = [value for name, value in messages if name == topic]
         broker.make_topic(topic, partitions=2, messages=values)
     asked = {"bootstrap_servers": broker.plain, "subscribe": ",".join(topics)}
     report = lakehouse.ingest_kafka(Request(**asked, max_offsets=50))
-    assert sum(row[3] for row in report.landed) == len(sample_messages())
+    assert sum(row[3] for row in report.landed) == len(messages)
     lakehouse.dbt("seed")
-    lakehouse.dbt("run")
+    lakehouse.dbt("run", "-s", "path:models/silver", *TABLES)
     for table in TABLES:
         expected = expected_rows(table)
         rows = lakehouse.query(f"select * from gold.{table}")
@@ -587,5 +588,5 @@ def test_gold_is_as_expected_from_kafka(open_lakehouse, broker):
         {"partition": 0, "messages": before["messages"], "missing_offsets": 2},
         {"partition": 1, "messages": 1, "missing_offsets": 1},
     ]
-    lakehouse.dbt("run")
+    lakehouse.dbt("run", "-s", "path:models/silver")
     lakehouse.dbt("test", "-s", "test_type:singular")

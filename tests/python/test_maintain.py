@@ -21,7 +21,7 @@ from shop import write_messages
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.maintain import maintain, parse_duration
 
-RUNS = int(os.environ.get("MAINTAIN_RUNS") or 4)
+RUNS = int(os.environ.get("MAINTAIN_RUNS") or 2)
 EVERY = max(2, RUNS // 8)
 MODELS = {"things": "cluster_by=['name']", "things_history": "materialized='history'"}
 TABLES = ("bronze.messages", "silver.events", "gold_storage.things", "gold_storage.things_history")

@@ -18,8 +18,6 @@ KINDS = [
     "control",
     "rejected",
 ]
-# When a lakehouse was built, which no other shares.
-TIMES_OF_RUN = {"ingested_at", "loaded_at"}
 
 
 def test_all_unit_tests_of_dbt_pass(sample):
@@ -150,29 +148,3 @@ def test_every_column_is_described(sample):
             missing += [f"{name}.{column}" for column in entry["columns"] if column not in found]
     assert not [name for name in missing if not re.match(r"seed\.", name)]
     assert any(name.startswith("model.cdc_lakehouse.orders") for name in catalog["nodes"])
-
-
-def _compile_all():
-    from dbt.adapters.lakehouse import connections, impl
-
-    compile_plans = connections.compile_plans
-    for module in (connections, impl):
-        module.compile_plans = lambda spark, is_worth_it: compile_plans(spark, True)
-
-
-def test_compiled_plans_give_what_interpreted_ones_do(sample, open_lakehouse):
-    """The sample is so small that its plans are interpreted; those of many messages are not."""
-    compiled = open_lakehouse("compiled")
-    compiled.process.submit(_compile_all).result()
-    compiled.ingest(LANDING)
-    compiled.dbt("seed")
-    compiled.dbt("run")
-    for table in ("silver.events", *(f"gold_storage.{name}" for name in TABLES)):
-        rows = [
-            sorted(
-                str({name: value for name, value in row.items() if name not in TIMES_OF_RUN})
-                for row in lakehouse.query(f"select * from {table}")
-            )
-            for lakehouse in (sample, compiled)
-        ]
-        assert rows[0] == rows[1]
