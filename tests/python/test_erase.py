@@ -322,7 +322,7 @@ PLACES = [
     ("erase", "purge", 3),
     ("bronze", "append_once", 2),
 ]
-for _ in range(len(PLACES) - int(os.environ.get("ERASE_KILLS") or 4)):
+for _ in range(len(PLACES) - int(os.environ.get("ERASE_KILLS") or 2)):
     PLACES.pop(random.Random(f"{os.environ['SEED']} {len(PLACES)}").randrange(len(PLACES)))
 
 
