@@ -72,6 +72,13 @@ def as_text(value):
     return str(value)
 
 
+def as_expected(lakehouse, table):
+    """Return a gold table in the order of its key, as its expected file has it."""
+    expected = expected_rows(table)
+    rows = lakehouse.query(f"select * from gold.{table} order by {', '.join(TABLES[table])}")
+    return [{name: as_text(row[name]) for name in expected[0]} for row in rows]
+
+
 def gold(lakehouse, table):
     """Return a gold table in the order of its key, without what says which copy was read."""
     rows = lakehouse.query(f"select * from gold.{table} order by {', '.join(TABLES[table])}")

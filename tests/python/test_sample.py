@@ -1,13 +1,23 @@
-"""From bytes to gold: the sample topics give the tables that were worked out by hand."""
+"""From bytes to gold: the sample topics give the tables that were worked out by hand.
+
+All that asks the sample is here, for it is built once: plans and errors too.
+"""
 
 import csv
 import json
 import re
+import shutil
 
 import pytest
 from conftest import LANDING, PROJECT, SAID
-from shop import SAMPLES, TABLES, as_text, expected_rows, gold
+from shop import SAMPLES, TABLES, as_expected, expected_rows, gold
+from test_errors import run
 
+from cdc_lakehouse.routes import FORMATS
+
+PYTHON = re.compile("ArrowEval|BatchEvalPython|PythonUDF|MapInArrow")
+AVRO_FORMATS = sorted(name for name in FORMATS if name.endswith("avro"))
+JSON_FORMATS = sorted(FORMATS - {*AVRO_FORMATS})
 KINDS = [
     "row_change",
     "truncate",
@@ -34,12 +44,7 @@ def test_everything_is_landed(sample):
 
 @pytest.mark.parametrize("table", TABLES)
 def test_gold_is_what_was_worked_out_by_hand(sample, table):
-    expected = expected_rows(table)
-    found = [
-        {name: as_text(value) for name, value in row.items() if name in expected[0]}
-        for row in sample.query(f"select * from gold.{table} order by {', '.join(TABLES[table])}")
-    ]
-    assert found == expected
+    assert as_expected(sample, table) == expected_rows(table)
 
 
 def test_values_that_do_not_fit_are_named(sample):
@@ -148,3 +153,80 @@ def test_every_column_is_described(sample):
             missing += [f"{name}.{column}" for column in entry["columns"] if column not in found]
     assert not [name for name in missing if not re.match(r"seed\.", name)]
     assert any(name.startswith("model.cdc_lakehouse.orders") for name in catalog["nodes"])
+
+
+def test_a_copied_lakehouse_does_not_write_into_the_original(sample, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(sample.home, copy, ignore=shutil.ignore_patterns("*.lck", "tmp", "target"))
+    folders = {"DBT_TARGET_PATH": tmp_path / "t", "DBT_LOG_PATH": tmp_path / "l"}
+    said = run("dbt.cli.main", "run", LAKEHOUSE_DIR=copy, **folders)
+    assert said.returncode != 0
+    assert "was moved or copied" in said.stdout
+    # What the sentence advises.
+    for path in copy.iterdir():
+        if path.name != "warehouse":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in (copy / "warehouse").iterdir():
+        if path.name != "bronze.db":
+            shutil.rmtree(path)
+    said = run("dbt.cli.main", "seed", LAKEHOUSE_DIR=copy, **folders)
+    assert said.returncode == 0, said.stdout
+
+
+def test_a_mistake_in_sql_is_a_short_message(sample):
+    said = sample.dbt("show", "--inline", "select no_such_column from silver.events", fails=True)
+    assert "no_such_column" in said[0]
+    assert "JVM stacktrace" not in said[0]
+    assert "at org.apache" not in said[0]
+    assert len(said[0].splitlines()) < 20
+
+
+def test_a_mistake_at_run_time_is_a_short_message(sample):
+    inline = "select raise_error('this went wrong') as x from silver.events"
+    said = sample.dbt("show", "--inline", inline, fails=True)
+    assert "this went wrong" in said[0]
+    assert "at org.apache" not in said[0]
+    assert len(said[0].splitlines()) < 20
+
+
+def _plans_of_formats():
+    """Return the plans by which the messages of each format that bronze holds become outcomes."""
+    from dbt.cli.main import dbtRunner
+
+    from dbt.adapters.lakehouse.connections import root_session
+
+    compiled = dbtRunner().invoke(["--quiet", "compile", "-s", *FORMATS])
+    assert compiled.success, compiled.exception
+    spark = root_session({}).newSession()
+    spark.conf.set("spark.sql.debug.maxToStringFields", "10000")
+    spark.sql(
+        "select *, _metadata.row_commit_version as bronze_version from bronze.messages"
+    ).createOrReplaceTempView("new_messages")
+    spark.sql(
+        "select topic, partition, offset, bronze_version, sequence, kind, binary(null) as value"
+        " from silver.events where false"
+    ).createOrReplaceTempView("settled_shards")
+    plans = {}
+    for node in (result.node for result in compiled.result.results):
+        frame = spark.sql(node.compiled_code)
+        plans[node.name] = frame._jdf.queryExecution().executedPlan().toString()
+    return plans
+
+
+@pytest.fixture(scope="module")
+def plans(sample):
+    return sample.process.submit(_plans_of_formats).result()
+
+
+@pytest.mark.parametrize("name", JSON_FORMATS)
+def test_a_message_is_parsed_once_and_without_python(plans, name):
+    plan = plans[name]
+    assert plan.count("StructField(end_of_message,") == 1
+    assert not PYTHON.search(plan)
+
+
+@pytest.mark.parametrize("name", AVRO_FORMATS)
+def test_only_the_format_of_avro_is_read_where_python_decodes(plans, name):
+    plan = plans[name]
+    assert PYTHON.search(plan)
+    assert re.search(rf"PartitionFilters: \[[^\]]*format#\d+ = {name}\b", plan)
