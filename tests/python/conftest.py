@@ -4,7 +4,7 @@ import os
 import random
 import shutil
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from multiprocessing import get_context
 from pathlib import Path
@@ -169,11 +169,19 @@ class Lakehouse:
             self.process.leave()
 
 
-@contextmanager
-def lakehouses(tmp_path_factory, process=None):
-    """Give a function that opens an empty lakehouse, maybe on a changed copy of the project.
+@pytest.fixture(scope="session")
+def process():
+    """The process that lakehouses share, one after another."""
+    process = Process()
+    yield process
+    process.end()
 
-    It is opened in `process` if that is free, unless it has to have its `own`.
+
+@pytest.fixture(scope="module")
+def open_lakehouse(tmp_path_factory, process):
+    """Return a function that opens an empty lakehouse, maybe on a changed copy of the project.
+
+    It is opened in the process that is shared if that is free, unless it has to have its `own`.
     """
     opened = []
     parsed = tmp_path_factory.getbasetemp() / PARSED.name
@@ -189,7 +197,7 @@ def lakehouses(tmp_path_factory, process=None):
         (home / "lake" / "target").mkdir(parents=True)
         if parsed.exists():
             shutil.copy(parsed, home / "lake" / PARSED)
-        is_shared = process is not None and process.is_free and not own
+        is_shared = process.is_free and not own
         opened.append(Lakehouse(home / "lake", project, process if is_shared else None))
         return opened[-1]
 
@@ -198,34 +206,6 @@ def lakehouses(tmp_path_factory, process=None):
         lakehouse.stop()
         if lakehouse.project == PROJECT and (lakehouse.home / PARSED).exists():
             shutil.copy(lakehouse.home / PARSED, parsed)
-
-
-@pytest.fixture(scope="session")
-def process():
-    """The process that lakehouses share, one after another."""
-    process = Process()
-    yield process
-    process.end()
-
-
-@pytest.fixture(scope="module")
-def open_lakehouse(tmp_path_factory, process):
-    """Return a function that opens a lakehouse for the tests of a module; see `lakehouses`."""
-    with lakehouses(tmp_path_factory, process) as open_it:
-        yield open_it
-
-
-@pytest.fixture(scope="session")
-def sample(tmp_path_factory):
-    """A lakehouse that has landed the sample topics and was built and tested once.
-
-    Unit tests know nothing of it; `test_sample` runs them.
-    """
-    with lakehouses(tmp_path_factory) as open_it:
-        lakehouse = open_it("sample")
-        lakehouse.report = lakehouse.ingest(LANDING)
-        lakehouse.dbt("build", "--exclude-resource-type", "unit_test")
-        yield lakehouse
 
 
 # Seeds of random tests, the same for all processes of a run. What a commit does is tested with the
@@ -239,6 +219,11 @@ def pytest_configure(config):
     for name in SEEDS:
         seed = os.environ.get(name, "350423")
         os.environ[name] = str(random.randrange(10**6)) if seed == "random" else seed
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with what takes longest, that no worker is left alone with it."""
+    items.sort(key=lambda item: item.path.name != "test_sample.py")
 
 
 def pytest_report_header(config):

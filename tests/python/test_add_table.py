@@ -174,6 +174,7 @@ def same(column, value, text):
     return found == text or f"{found} 00:00:00" == text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ENCODERS)
 def test_a_table_of_each_format_builds_unedited_and_holds_the_source_s_rows(world, name):
     encoder, table = ENCODERS[name], EVERYTHING
@@ -193,6 +194,7 @@ def test_a_table_of_each_format_builds_unedited_and_holds_the_source_s_rows(worl
     assert world.said[f"values_fit_their_types_everything_{name}_"] is not None
 
 
+@pytest.mark.long
 def test_a_key_of_two_columns(world):
     for model in ("two_keys_dts_avro", "places"):
         rows = world.lakehouse.query(f"select region, number, name from gold.{model}")
@@ -201,6 +203,7 @@ def test_a_key_of_two_columns(world):
         }
 
 
+@pytest.mark.long
 def test_the_files_read_as_if_written_by_hand(world):
     sql = world.text("lab/everything_oceanbase_canal.sql")
     assert (
@@ -252,6 +255,7 @@ the source."}
 """)
 
 
+@pytest.mark.long
 def test_names_that_are_taken_get_the_database(world):
     gold = Gold(world.project)
     found = {
@@ -270,11 +274,13 @@ def test_names_that_are_taken_get_the_database(world):
     assert [row["id"] for row in world.lakehouse.query("select id from gold.pg__public__t")] == [1]
 
 
+@pytest.mark.long
 def test_a_table_without_a_key_has_the_row_id_that_its_format_sends(world):
     [row] = world.lakehouse.query("select alibaba_rds_row_id_, n from gold.keyless")
     assert row == {"alibaba_rds_row_id_": 3, "n": "1.50"}
 
 
+@pytest.mark.long
 def test_all_goes_on_where_a_table_cannot_be_added(world):
     assert world.failures == 4
     refused = [line for line in world.lines if ": not added." in line]
@@ -289,6 +295,7 @@ def test_all_goes_on_where_a_table_cannot_be_added(world):
     assert "shop.orders: models/gold/shop/shop__orders.sql is there already" in lines
 
 
+@pytest.mark.long
 def test_hostile_names_neither_break_nor_inject(world):
     table = next(t for t in world.tables if t.name == HOSTILE_TABLE)
     assert world.table(str(table)) is table
@@ -493,6 +500,7 @@ for line in sys.argv[1:]:
 """
 
 
+@pytest.mark.long
 def test_the_command(world):
     """The last test: it needs the lakehouse for itself."""
     world.lakehouse.stop()

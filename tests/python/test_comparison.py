@@ -12,6 +12,8 @@ from comparison import CASES, DIGITS
 from conftest import PROJECT
 from encoders.project import remove_gold
 
+pytestmark = pytest.mark.long
+
 JARS = "src/cdc_lakehouse/jars.xml"
 MODEL = """select
     {{ change_columns() }},

@@ -7,6 +7,8 @@ import pytest
 from comparison import CASES, DIGITS, row
 from peers import dbt_with_merge, start, stream_with_merge
 
+pytestmark = pytest.mark.long
+
 
 class Peers:
     """The peers' results, from a process with a Spark of their own."""

@@ -7,6 +7,8 @@ from collections import defaultdict
 import pytest
 from shop import TABLES, as_expected, expected_rows, gold, sample_messages, write_messages
 
+pytestmark = pytest.mark.long
+
 SEED = int(os.environ["SEED"])
 
 

@@ -23,6 +23,8 @@ from cdc_lakehouse import cli
 from cdc_lakehouse import erase as erasure
 from cdc_lakehouse.errors import LakehouseError
 
+pytestmark = pytest.mark.long
+
 PERSON, MOVED = "subject-7f3a", "moved-55aa"
 ACCOUNT = "918273645546372819"
 OF_THE_PERSON = ("subject-7f3a", "Quillfeather", "quill@example")

@@ -71,6 +71,7 @@ def large_messages(count):
     return [change("INSERT", n + 1, thing(n, name)) for n, name in enumerate(names)]
 
 
+@pytest.mark.long
 def test_a_full_disk(laboratory, tmp_path):
     """Room runs out while an ingest copies files, while Spark writes, and while dbt does."""
     project, landing = laboratory.lakehouse.project, tmp_path / "landing"
@@ -121,6 +122,7 @@ def test_a_full_disk(laboratory, tmp_path):
         disk.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("module", "name"),
     [(LAKEHOUSE, name) for name in ("", "locks", "tmp", "warehouse", "spark.log")]
@@ -230,6 +232,7 @@ def set_clock_of_commits(laboratory, days):
         os.utime(path, (moment, moment))
 
 
+@pytest.mark.long
 def test_a_clock_that_jumps_changes_nothing(laboratory):
     """Delta tells the age of commits by the times of their files, and drops those of 30 days."""
     often = "alter table bronze.messages set tblproperties ('delta.checkpointInterval' = '2')"

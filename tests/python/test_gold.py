@@ -105,6 +105,7 @@ def test_a_value_that_does_not_fit_is_null_and_named(laboratory):
         assert row["is_lost"] is bool(code)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments, rows",
     [
@@ -145,6 +146,7 @@ def test_a_change_without_a_key_is_reported_and_not_merged(laboratory):
     ]
 
 
+@pytest.mark.long
 def test_a_new_column_is_filled_for_existing_rows(laboratory):
     """One line in SQL and one in YAML; the table is built anew from silver in one commit."""
     before = laboratory.rows()
@@ -172,6 +174,7 @@ def test_a_run_is_one_commit_per_table(laboratory):
     assert len(laboratory.lakehouse.query("describe history silver.events")) == len(events) + 1
 
 
+@pytest.mark.long
 def test_a_full_refresh_gives_the_same_stored_rows(laboratory):
     before = laboratory.stored()
     laboratory.lakehouse.dbt("run", "--full-refresh", "-s", "things")
@@ -185,6 +188,7 @@ def test_a_model_without_a_key_is_refused_when_it_is_compiled(laboratory):
     assert "primary_key" in said[0]
 
 
+@pytest.mark.long
 def test_a_model_that_breaks_its_contract_is_refused_with_a_table(laboratory):
     columns = {**COLUMNS, "price": "try_cast(image['price'] as double)"}
     write_models(laboratory.lakehouse.project, columns=columns)
@@ -201,6 +205,7 @@ def test_a_model_that_breaks_its_contract_is_refused_with_a_table(laboratory):
     assert (30, "a", "1.00") in laboratory.rows()
 
 
+@pytest.mark.long
 def test_partial_images_change_only_what_they_carry(laboratory):
     """Random partial updates, in any order and batching, give what the source's order gives."""
     generator = random.Random(SEED)
@@ -260,6 +265,7 @@ def test_a_snapshot_overrides_nothing_that_is_newer(laboratory):
     assert [row for row in laboratory.rows() if row[0] >= 70] == rows
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("batches", [1, 3])
 def test_an_update_without_a_named_key_keeps_what_it_does_not_carry(laboratory, batches):
     number = 80 + batches
@@ -273,6 +279,7 @@ def test_an_update_without_a_named_key_keeps_what_it_does_not_carry(laboratory, 
     assert (number, "c", "3.00") in laboratory.rows()
 
 
+@pytest.mark.long
 def test_several_source_tables_may_feed_one_table(laboratory):
     """A TRUNCATE of one removes its own rows."""
     both = "database_name = 'lab' and table_name in ('things', 'things_2')"
@@ -296,6 +303,7 @@ def test_several_source_tables_may_feed_one_table(laboratory):
     assert [row for row in rows if row[0] >= 90] == fed
 
 
+@pytest.mark.long
 def test_a_key_may_look_like_a_variable_of_spark(laboratory):
     """What a merge looks at is named by literals, and Spark replaces `${...}` even within those."""
     named = YAML.replace("columns: [id]", "columns: [name]")

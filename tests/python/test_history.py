@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 import pytest
 from laboratory import Laboratory, change, shareplex, thing, truncate, write_models
 
+pytestmark = pytest.mark.long
+
 MODELS = {
     "things": "",
     "things_history": "materialized='history'",

@@ -24,7 +24,7 @@ from history import EVERYTHING, History
 from shop import write_messages
 
 SEED = int(os.environ["HOSTILE_SEED"])
-COUNT = int(os.environ.get("HOSTILE_MESSAGES") or 250)
+COUNT = int(os.environ.get("HOSTILE_MESSAGES") or 100)
 REASONS = {
     *("empty_value", "not_utf8", "not_json", "not_avro", "not_text", "wrong_type"),
     *("duplicate_keys", "unknown_operation", "unknown_charset", "unknown_schema"),

@@ -29,6 +29,8 @@ from shop import write_messages
 from cdc_lakehouse.add_table import Gold, gold_names
 from cdc_lakehouse.errors import LakehouseError
 
+pytestmark = pytest.mark.long
+
 SCALE = float(os.environ.get("HOSTILE_SCALE") or 0.02)
 MEGABYTE = int(1_000_000 * SCALE)
 LIMIT = int(33_554_432 * SCALE)  # max_message_bytes

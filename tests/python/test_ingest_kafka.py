@@ -556,6 +556,7 @@ def test_retention_that_deletes_while_the_stream_reads_is_told(lake, broker, top
         lake.ingest(topic)
 
 
+@pytest.mark.long
 def test_gold_is_as_expected_from_kafka(open_lakehouse, broker):
     """Kafka to gold, and a gap that message_accounting shows before anything newer has landed."""
     lakehouse = open_lakehouse("kafka")

@@ -33,6 +33,8 @@ from test_convergence import (
     write_project,
 )
 
+pytestmark = pytest.mark.long
+
 SEED = int(os.environ["KILL_SEED"])
 ROUNDS = int(os.environ.get("KILL_ROUNDS") or 6)
 KEYS, EVENTS_A_BATCH = 12, 40

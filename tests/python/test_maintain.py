@@ -21,6 +21,8 @@ from shop import write_messages
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.maintain import maintain, parse_duration
 
+pytestmark = pytest.mark.long
+
 RUNS = int(os.environ.get("MAINTAIN_RUNS") or 2)
 EVERY = max(2, RUNS // 8)
 MODELS = {"things": "cluster_by=['name']", "things_history": "materialized='history'"}

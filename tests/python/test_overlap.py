@@ -24,6 +24,8 @@ from shop import write_messages
 
 from cdc_lakehouse.session import _posix_lock_holder, open_session
 
+pytestmark = pytest.mark.long
+
 MODELS = {"things": "", "things_history": "materialized='history'"}
 NODES = ("events", "row_images", *MODELS)
 THINGS = range(1, 101)

@@ -18,6 +18,8 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.replay import REASONS, Selection, parse_offsets
 from cdc_lakehouse.session import hold
 
+pytestmark = pytest.mark.long
+
 MODEL = """{config}select
     {{{{ change_columns() }}}},
     try_cast(image['id'] as bigint) as id,

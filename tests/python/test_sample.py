@@ -30,6 +30,15 @@ KINDS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def sample(open_lakehouse):
+    """A lakehouse that has landed the sample topics and was built and tested once."""
+    lakehouse = open_lakehouse("sample")
+    lakehouse.report = lakehouse.ingest(LANDING)
+    lakehouse.dbt("build", "--exclude-resource-type", "unit_test")
+    return lakehouse
+
+
 def test_all_unit_tests_of_dbt_pass(sample):
     passed = sample.dbt("test", "-s", "test_type:unit")
     SAID.append(f"dbt: {len(passed)} unit tests of the formats passed")
@@ -141,6 +150,7 @@ def test_a_full_refresh_gives_the_same(sample):
     assert {sample.dbt("run")[name] for name in ("events", *TABLES)} == {"NOTHING NEW"}
 
 
+@pytest.mark.long
 def test_every_column_is_described(sample):
     sample.dbt("docs", "generate")
     catalog = json.loads((sample.home / "target" / "catalog.json").read_text())
@@ -155,6 +165,7 @@ def test_every_column_is_described(sample):
     assert any(name.startswith("model.cdc_lakehouse.orders") for name in catalog["nodes"])
 
 
+@pytest.mark.long
 def test_a_copied_lakehouse_does_not_write_into_the_original(sample, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(sample.home, copy, ignore=shutil.ignore_patterns("*.lck", "tmp", "target"))

@@ -3,6 +3,8 @@
 import pytest
 from laboratory import COLUMNS, YAML, Laboratory, change, statement, write_models
 
+pytestmark = pytest.mark.long
+
 TESTS = "data_tests: [changes_have_a_key, values_fit_their_types]"
 WARNED = YAML.replace(
     TESTS, "data_tests: [changes_have_a_key, source_columns_are_read, values_fit_their_types]"

@@ -9,6 +9,8 @@ import pytest
 from conftest import PROJECT
 from shop import write_messages
 
+pytestmark = pytest.mark.long
+
 PARSED = json.loads((PROJECT / "avro" / "oceanbase_avro.avsc").read_text())
 RECORD = fastavro.parse_schema(PARSED)
 IMAGE_UNION = next(field["type"] for field in PARSED["fields"] if field["name"] == "beforeImages")

@@ -120,6 +120,7 @@ def project(cluster, tmp_path_factory):
     return project
 
 
+@pytest.mark.long
 def test_gold_is_what_was_worked_out_by_hand_also_after_an_increment(project):
     expected = {table: expected_rows(table) for table in TABLES}
     assert project.gold() == expected | {"payments": []}
@@ -127,6 +128,7 @@ def test_gold_is_what_was_worked_out_by_hand_also_after_an_increment(project):
     assert project.gold() == expected
 
 
+@pytest.mark.long
 def test_both_workers_have_worked_and_have_run_python(project):
     tasks = project.tasks()
     assert not [task for task in tasks if task["Failed"]]
@@ -134,6 +136,7 @@ def test_both_workers_have_worked_and_have_run_python(project):
     assert "data sent to Python workers" in {m["Name"] for t in tasks for m in t["Accumulables"]}
 
 
+@pytest.mark.long
 def test_a_master_that_is_not_there_is_named(tmp_path):
     project = Project(tmp_path, f"spark://127.0.0.1:{_free_ports(1)[0]}")
     name = project.environment["LAKEHOUSE_MASTER"]
@@ -145,6 +148,7 @@ def test_a_master_that_is_not_there_is_named(tmp_path):
     assert "Traceback" not in said + errors
 
 
+@pytest.mark.long
 def test_executors_log_nothing_of_what_they_read(cluster, project):
     logs = [path for worker in cluster[1] for path in worker.glob("app-*/*/stderr")]
     assert logs
