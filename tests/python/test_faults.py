@@ -209,6 +209,7 @@ def test_half_a_file_lands_when_the_rest_has_come(lake, kind):
 YEARS = 365 * 24 * 3600 * 10**9  # of a year, in nanoseconds
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", [-5 * YEARS, 0, 100 * YEARS, 280 * YEARS])
 def test_files_of_a_clock_that_is_wrong_land_once(lake, moment):
     """1965, 1970, 2069 and 2249; then the clock goes right, and they are not new for that."""
@@ -272,6 +273,7 @@ def without_checksum(path):
     damage(path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("harm", [damage, cut, without_checksum])
 def test_a_damaged_commit_of_bronze_is_named_with_a_remedy(lake, harm):
     lake.put("shop.orders/first.jsonl", b"first\n")
@@ -296,6 +298,7 @@ def test_a_damaged_commit_of_bronze_is_named_with_a_remedy(lake, harm):
     assert lake.rows("value") == [(b"first",), (b"second",), (b"third",)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("harm", [damage, cut])
 def test_a_damaged_checkpoint_of_bronze_is_named_with_a_remedy(lake, harm):
     names = ["first", "second"]

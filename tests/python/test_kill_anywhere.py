@@ -269,6 +269,7 @@ def test_a_seed_is_replaced_in_one_commit(killed):
     assert len(unkilled.query("describe history silver.topics")) == log.batches
 
 
+@pytest.mark.long
 def test_a_lost_metastore_is_made_again(killed):
     """What it knew is the tables' names: no run reads again what a table has read."""
     victim, finished, unkilled, log = killed
