@@ -33,13 +33,12 @@
 {% macro create_view_of_rows_without_key(table, sql) -%}
     {%- set key_columns = table.columns | selectattr('name', 'in', table.key) | list -%}
     create or replace view {{ beside_storage(table, 'without_key') }} as
-    select * except (_image, _image_is_complete)
+    select * except (_image, _image_is_complete{% for column in key_columns %}, {{ problem_name(column) }}{% endfor %})
     from (
         select *, {{ problems_of_values(key_columns) }} as _problems
         from (
-            {{ sql }}
+            {{ with_value_problems('select * from (' ~ sql ~ ") where _operation <> 'truncate'", key_columns) }}
         )
-        where _operation <> 'truncate'
     )
     where size(_problems) > 0 or not ({{ key_is_known(table.key) }})
 {%- endmacro %}

@@ -7,7 +7,7 @@
     select
         {%- for column in table.columns if not column.name.startswith('_') %}
         {%- set name = adapter.quote(column.name) %}
-        case when {% if column.name not in table.key %}{{ is_kept }} and {% endif %}{{ value_problem(column) }} is null then {{ name }} end as {{ name }},
+        case when {% if column.name not in table.key %}{{ is_kept }} and {% endif %}{{ problem_name(column) }} is null then {{ name }} end as {{ name }},
         {%- endfor %}
         {{ problems_of_values(table.columns, where=is_kept) }} as _problems,
         {%- for column in table.columns if column.name.startswith('_') and column.name != '_problems' %}
@@ -21,19 +21,42 @@
             )
         end as _column_sequences
     from (
+        {{ with_value_problems(changes, table.columns) }}
+    )
+{%- endmacro %}
+
+{#- Changes, and of each column why its value does not fit, in a step of its own: it is asked thrice, and worked out once. -#}
+{% macro with_value_problems(changes, columns) -%}
+    select
+        *
+        {%- for column in columns if not column.name.startswith('_') %},
+        {{ value_problem(column) }} as {{ problem_name(column) }}
+        {%- endfor %}
+    from (
         {{ changes }}
     )
 {%- endmacro %}
 
-{#- The values that do not fit their columns: each column with a problem, its code and the text that the source sent. -#}
+{% macro problem_name(column) -%}
+    {{ adapter.quote('_problem_of_' ~ column.name) }}
+{%- endmacro %}
+
+{#-
+    Of changes `with_value_problems` the values that do not fit their columns: each column with a problem, its code and the text
+    that the source sent. Spark does not compile what stands in a lambda, nor what is filtered by one.
+-#}
 {% macro problems_of_values(columns, where='true') -%}
-    filter(
+    array_except(
         array(
             {%- for column in columns if not column.name.startswith('_') %}
-            named_struct('column', {{ dbt.string_literal(column.name) }}, 'code', {{ value_problem(column) }}, 'text', {{ source_text(column) }}){{ ',' if not loop.last }}
+            if(
+                {{ problem_name(column) }} is not null and {{ where }},
+                named_struct('column', {{ dbt.string_literal(column.name) }}, 'code', {{ problem_name(column) }}, 'text', {{ source_text(column) }}),
+                null
+            ){{ ',' if not loop.last }}
             {%- endfor %}
         ),
-        problem -> problem.code is not null and {{ where }}
+        array(cast(null as struct<column: string, code: string, text: string>))
     )
 {%- endmacro %}
 
