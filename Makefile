@@ -13,8 +13,7 @@ run: setup ## land the sample topics, build silver and gold, show what came out
 	lakehouse show
 
 test: setup broker lint ## lint, dbt unit and data tests, pytest: what every commit passes
-	pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m "not long" \
-		tests/python/test_sample.py tests/python
+	pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m "not long" tests/python
 
 soak: export KILL_ROUNDS ?= 100
 soak: export MAINTAIN_RUNS ?= 500
