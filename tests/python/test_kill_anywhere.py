@@ -88,13 +88,14 @@ class Log(Seed):
 def boundaries():
     """Return what the first and the second batch are killed at: the boundaries of commits."""
     events, state, history = BUILD
-    created = [events] if ROUNDS < 20 else [*reversed(INGEST), "silver.topics", *BUILD]
-    first = [("created", table) for table in created]
-    first += [(when, table) for table in INGEST for when in ("before", "after")]
-    first += [("before", events), ("after", events), ("before", state)]
-    second = [("after", state), ("before", history), ("after", history)]
     if ROUNDS < 11:
         first, second = [("after", INGEST[0]), ("after", events)], [("before", history)]
+    else:
+        created = [events] if ROUNDS < 20 else [*reversed(INGEST), "silver.topics", *BUILD]
+        first = [("created", table) for table in created]
+        first += [(when, table) for table in INGEST for when in ("before", "after")]
+        first += [("before", events), ("after", events), ("before", state)]
+        second = [("after", state), ("before", history), ("after", history)]
     return [[planned(*place) for place in each] for each in (first, second)]
 
 
