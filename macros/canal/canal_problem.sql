@@ -8,7 +8,7 @@
         case
             when kind = 'row_change' and coalesce(size(row_images), 0) = 0
                 then {{ problem('missing_image', "type || ' without rows in ' || image_field") }}
-            when kind = 'row_change' and exists(row_images, image -> image is null or size(image) = 0)
+            when kind = 'row_change' and {{ any_of('row_images', is_empty_image) }}
                 then {{ problem('missing_image', "type || ' with a row that is empty'") }}
             when kind = 'row_change' and old_images is not null and size(old_images) <> size(row_images)
                 then {{ problem('wrong_type', "'old has ' || size(old_images) || ' rows, data has ' || size(row_images)") }}
@@ -18,4 +18,8 @@
         {{ time_problem('ts', 'ts', 'milliseconds') }},
         {{ duplicate_columns([types], lists=['data', 'old']) }}
     )
+{%- endmacro %}
+
+{% macro is_empty_image(image) -%}
+    coalesce(size({{ image }}), 0) = 0
 {%- endmacro %}

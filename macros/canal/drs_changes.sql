@@ -29,7 +29,8 @@ read as (
     select
         *,
         json.*,
-        {{ json_problem('value', 'json', 'json_text') }} as json_problem,
+        json_object_keys(json_text) as field_names,
+        {{ json_problem('value', 'json', 'field_names') }} as json_problem,
         {{ canal_kind(full_load='INIT') }} as kind,
         {{ database_or_default('json.database', 'kind') }} as source_database,
         coalesce(nullif(json.table, ''), {{ truncated_table('json.sql') }}) as source_table,
@@ -67,8 +68,8 @@ canonical as (
 
     select
         *,
-        {{ canonical_drs_image(distinct_keys('image.new'), 'types', 'time_zone') }} as row_image,
-        {{ canonical_drs_image(distinct_keys('image.old'), 'types', 'time_zone') }} as old_image
+        {{ canonical_drs_image(distinct_keys('image.new', like='types'), 'types', 'time_zone') }} as row_image,
+        {{ canonical_drs_image(distinct_keys('image.old', like='types'), 'types', 'time_zone') }} as old_image
     from rows
 
 ),

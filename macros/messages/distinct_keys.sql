@@ -1,8 +1,11 @@
-{#- An object of the message with each key once; Spark's JSON reader keeps a repeated one. -#}
-{% macro distinct_keys(object) -%}
+{#-
+    An object of the message with each key once; Spark's JSON reader keeps a repeated one. An object that has just the keys
+    of `like`, each of them once, needs no look.
+-#}
+{% macro distinct_keys(object, like=none) -%}
     if(
-        {{ has_repeated_keys(object) }},
-        map_from_entries(array_distinct(map_entries({{ object }}))),
-        {{ object }}
+        {% if like %}map_keys({{ object }}) = map_keys({{ like }}) or {% endif %}not {{ has_repeated_keys(object) }},
+        {{ object }},
+        map_from_entries(array_distinct(map_entries({{ object }})))
     )
 {%- endmacro %}

@@ -8,7 +8,7 @@
             {% for object in objects -%}
                 {{ is_ambiguous(object) }}{{ ' or ' if not loop.last }}
             {%- endfor %}
-            {%- for list in lists %} or exists({{ list }}, object -> {{ is_ambiguous('object') }}){% endfor %}
+            {%- for list in lists %} or {{ any_of(list, is_ambiguous) }}{% endfor %}
             then {{ problem('duplicate_keys', "'a column comes twice with different values'") }}
     end
 {%- endmacro %}

@@ -1,7 +1,6 @@
 {#- Why a message is not the JSON object that it should be: struct<code, detail>, null if it is one. -#}
-{% macro json_problem(value, json, json_text) -%}
+{% macro json_problem(value, json, field_names) -%}
     {%- set text = 'cast(' ~ value ~ ' as string)' -%}
-    {%- set keys = 'json_object_keys(' ~ json_text ~ ')' -%}
     case
         when octet_length({{ value }}) = 0
             then {{ problem('empty_value', "'the value has no bytes'") }}
@@ -11,8 +10,8 @@
             then {{ problem('not_json', "'not one JSON object: ' || left(" ~ text ~ ", 200)") }}
         when {{ json }}.malformed is not null
             then {{ problem('wrong_type', "'a field is not of its type: ' || left(" ~ text ~ ", 200)") }}
-        when size(array_distinct({{ keys }})) < size({{ keys }})
-            then {{ problem('duplicate_keys', "'a field comes twice: ' || concat_ws(', ', " ~ keys ~ ")") }}
+        when size(array_distinct(reverse({{ field_names }}))) < size({{ field_names }})
+            then {{ problem('duplicate_keys', "'a field comes twice: ' || concat_ws(', ', " ~ field_names ~ ")") }}
         when {{ has_lone_surrogate(text) }}
             then {{ problem('not_utf8', "'half of a surrogate pair, which is no character: ' || left(" ~ text ~ ", 200)") }}
     end

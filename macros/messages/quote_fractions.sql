@@ -1,4 +1,11 @@
-{#- `quote_numbers` for a format that quotes its values: done only where a bare fraction stands, which costs next to nothing. -#}
+{#-
+    `quote_numbers` for a format that quotes its values: done only where a bare fraction stands, which costs next to nothing.
+    What ends in a quote is a text: 22:13:20.5 is none.
+-#}
 {% macro quote_fractions(text) -%}
-    if({{ text }} rlike r'[:,\[]\s*-?[0-9]+[.eE]', {{ quote_numbers(text) }}, {{ text }})
+    if(
+        {{ text }} rlike r'[:,\[]\s*+-?+[0-9]++(?:\.[0-9]++(?:[eE][+-]?+[0-9]++)?+|[eE][+-]?+[0-9]++)[\s,}\]]',
+        {{ quote_numbers(text) }},
+        {{ text }}
+    )
 {%- endmacro %}

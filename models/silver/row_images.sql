@@ -22,7 +22,7 @@ changes as (
             or exists(key_columns, name -> map_contains_key(before, name) and not before[name] <=> after[name])
         ) as may_move_key,
         -- What `before` does not hold has not changed, be it a part of the key.
-        {{ laid_over('before', 'after') }} as old_image
+        case when may_move_key then {{ laid_over('before', 'after') }} end as old_image
     from events
 
 ),

@@ -25,7 +25,8 @@ read as (
     select
         *,
         json.*,
-        {{ json_problem('value', 'json', 'json_text') }} as json_problem,
+        json_object_keys(json_text) as field_names,
+        {{ json_problem('value', 'json', 'field_names') }} as json_problem,
         json.meta['op'] as op,
         case
             when lower(op) in ('ins', 'insert') then 'insert'

@@ -24,7 +24,8 @@ read as (
     select
         *,
         json.*,
-        {{ json_problem('value', 'json', 'json_text') }} as json_problem,
+        json_object_keys(json_text) as field_names,
+        {{ json_problem('value', 'json', 'field_names') }} as json_problem,
         {{ canal_kind() }} as kind,
         {{ database_or_default('json.database', 'kind') }} as source_database,
         coalesce(nullif(json.table, ''), {{ truncated_table('json.sql') }}) as source_table,
@@ -61,8 +62,8 @@ canonical as (
 
     select
         *,
-        {{ canonical_mysql_image(distinct_keys('image.new'), 'types', 'time_zone') }} as row_image,
-        {{ canonical_mysql_image(distinct_keys('image.old'), 'types', 'time_zone') }} as old_image
+        {{ canonical_mysql_image(distinct_keys('image.new', like='types'), 'types', 'time_zone') }} as row_image,
+        {{ canonical_mysql_image(distinct_keys('image.old', like='types'), 'types', 'time_zone') }} as old_image
     from rows
 
 ),

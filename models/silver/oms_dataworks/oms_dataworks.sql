@@ -30,7 +30,8 @@ read as (
 
     select
         *,
-        {{ json_problem('value', 'json', 'json_text') }} as json_problem,
+        json_object_keys(json_text) as field_names,
+        {{ json_problem('value', 'json', 'field_names') }} as json_problem,
         json.payload.op,
         {{ dataworks_kind(['INSERT', 'UPDATE', 'DELETE']) }} as kind,
         nullif(json.payload.ddl.text, '') as statement,

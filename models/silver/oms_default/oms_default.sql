@@ -24,7 +24,8 @@ read as (
     select
         *,
         json.*,
-        {{ json_problem('value', 'json', 'json_text') }} as json_problem,
+        json_object_keys(json_text) as field_names,
+        {{ json_problem('value', 'json', 'field_names') }} as json_problem,
         json.prevstruct as prev_image,
         json.poststruct as post_image,
         json.poststruct['ddl'] as statement,

@@ -25,7 +25,8 @@ read as (
     select
         *,
         json.*,
-        {{ json_problem('value', 'json', 'json_text') }} as json_problem,
+        json_object_keys(json_text) as field_names,
+        {{ json_problem('value', 'json', 'field_names') }} as json_problem,
         {{ light_type_members('json.prevstruct') }} as prev_members,
         {{ light_type_members('json.poststruct') }} as post_members,
         {{ light_types('prev_members') }} as prev_types,

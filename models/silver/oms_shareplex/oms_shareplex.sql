@@ -24,7 +24,8 @@ read as (
     select
         *,
         json.*,
-        {{ json_problem('value', 'json', 'json_text') }} as json_problem,
+        json_object_keys(json_text) as field_names,
+        {{ json_problem('value', 'json', 'field_names') }} as json_problem,
         json.meta['op'] as op,
         json.sql['ddl'] as statement,
         case lower(op) when 'ins' then 'insert' when 'upd' then 'update' when 'del' then 'delete' end as row_operation,
