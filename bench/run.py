@@ -356,6 +356,17 @@ def bench_format(format: str, given: argparse.Namespace) -> tuple[str, bool]:
     return text, right
 
 
+def write_results(path: Path, sections: list[str]) -> None:
+    """Put sections in place of those with the same heading; others stay as they were measured."""
+    written = path.read_text().split("\n## ")[1:] if path.exists() else []
+    by_heading = {section.partition("\n")[0]: f"## {section}" for section in written}
+    for section in sections:
+        by_heading[section.partition("\n")[0].removeprefix("## ")] = section
+    headings = [heading for heading in [*FORMATS, start.HEADING] if heading in by_heading]
+    about = "# Results\n\nWhat the columns mean: [README.md](README.md).\n"
+    path.write_text("\n".join([about, *(f"{by_heading[h].rstrip()}\n" for h in headings)]))
+
+
 def main() -> int:
     """Run the benchmark; return 1 if the table of this project itself is wrong."""
     parser = argparse.ArgumentParser(prog="python -m bench.run", description=__doc__)
@@ -367,29 +378,31 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=3, help="medians of so many")
     parser.add_argument("--memory", default="4g", help="heap of each contender")
     parser.add_argument("--work", type=Path, default=HERE / ".work", help="topics and work folders")
-    parser.add_argument("--write", action="store_true", help="write bench/RESULTS.md")
+    parser.add_argument(
+        "--write", action="store_true", help="into bench/RESULTS.md, in place of the same formats"
+    )
     parser.add_argument("--no-limits", action="store_true", help="leave the bare limits out")
     parser.add_argument("--no-start", action="store_true", help="leave runs without news out")
     parser.add_argument("--keep", action="store_true", help="keep the work folders")
     given = parser.parse_args()
     given.work = given.work.absolute()
     shutil.rmtree(given.work / "work", ignore_errors=True)
-    found = [bench_format(format, given) for format in given.formats]
-    reports = [report for report, _ in found]
+    asked = f"Medians of {given.repeat}; heap {given.memory}. {machine()}"
+    all_right, reports = True, []
+    for format in given.formats:
+        text, right = bench_format(format, given)
+        reports.append(text)
+        all_right = all_right and right
     if not given.no_start:
         progress("runs that find nothing new")
         work = given.work / "work" / "start"
         work.mkdir(parents=True)
         reports.append(start.report(start.measure(work, given.memory, given.repeat)))
-    asked = (
-        f"Medians of {given.repeat}; heap {given.memory}. {machine()}\n\n"
-        "What the columns mean: [README.md](README.md)."
-    )
-    text = "\n".join(["# Results", "", asked, "", *reports])
-    print(text)
+    sections = [f"{report.rstrip()}\n\n{asked}\n" for report in reports]
+    print("\n".join(sections))
     if given.write:
-        (HERE / "RESULTS.md").write_text(text)
-    return 0 if all(right for _, right in found) else 1
+        write_results(HERE / "RESULTS.md", sections)
+    return 0 if all_right else 1
 
 
 if __name__ == "__main__":

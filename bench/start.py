@@ -19,6 +19,7 @@ from bench.contenders.lakehouse import FIRST
 
 PROJECT = Path(__file__).parents[1]
 WARM = "--warm"
+HEADING = "Nothing new"
 
 
 def measure(work: Path, memory: str, repeats: int) -> dict[str, float]:
@@ -45,7 +46,7 @@ def report(found: dict[str, float]) -> str:
     cold, per_model = found["cold"] / found["bare"], found["warm"] / found["models"]
     return "\n".join(
         [
-            "## Nothing new",
+            f"## {HEADING}",
             "",
             f"`dbt run` on the sample project, {found['models']:.0f} models.",
             "",
