@@ -4,7 +4,11 @@
     and size(array_distinct(map_entries({{ object }}))) > size(array_distinct(map_keys({{ object }})))
 {%- endmacro %}
 
-{#- `reverse` hands over a copy: of a row's own array Spark reads each element only after a look into its settings. -#}
 {% macro has_repeated_keys(object) -%}
-    size(array_distinct(reverse(map_keys({{ object }})))) < size({{ object }})
+    {{ has_repeated_names('map_keys(' ~ object ~ ')') }}
+{%- endmacro %}
+
+{#- `reverse` hands over a copy: of a row's own array Spark reads each element only after a look into its settings. -#}
+{% macro has_repeated_names(names) -%}
+    size(array_distinct(reverse({{ names }}))) < size({{ names }})
 {%- endmacro %}

@@ -10,7 +10,7 @@
             then {{ problem('not_json', "'not one JSON object: ' || left(" ~ text ~ ", 200)") }}
         when {{ json }}.malformed is not null
             then {{ problem('wrong_type', "'a field is not of its type: ' || left(" ~ text ~ ", 200)") }}
-        when size(array_distinct(reverse({{ field_names }}))) < size({{ field_names }})
+        when {{ has_repeated_names(field_names) }}
             then {{ problem('duplicate_keys', "'a field comes twice: ' || concat_ws(', ', " ~ field_names ~ ")") }}
         when {{ has_lone_surrogate(text) }}
             then {{ problem('not_utf8', "'half of a surrogate pair, which is no character: ' || left(" ~ text ~ ", 200)") }}
