@@ -388,11 +388,8 @@ def main() -> int:
     given.work = given.work.absolute()
     shutil.rmtree(given.work / "work", ignore_errors=True)
     asked = f"Medians of {given.repeat}; heap {given.memory}. {machine()}"
-    all_right, reports = True, []
-    for format in given.formats:
-        text, right = bench_format(format, given)
-        reports.append(text)
-        all_right = all_right and right
+    found = [bench_format(format, given) for format in given.formats]
+    reports = [report for report, _ in found]
     if not given.no_start:
         progress("runs that find nothing new")
         work = given.work / "work" / "start"
@@ -402,7 +399,7 @@ def main() -> int:
     print("\n".join(sections))
     if given.write:
         write_results(HERE / "RESULTS.md", sections)
-    return 0 if all_right else 1
+    return 0 if all(right for _, right in found) else 1
 
 
 if __name__ == "__main__":
