@@ -21,7 +21,7 @@
 {%- endmacro %}
 
 {#-
-    What a run of a change log reads: the commits of bronze after `read`, up to `last`, and per topic and partition what
+    What a run of a change log reads: the commits of bronze after `read`, up to `last`, and per topic, partition and format what
     is in them. The compilation of the model asks first; its materialization has to work on the same.
 -#}
 {% macro window_to_settle() -%}
@@ -38,7 +38,7 @@
         {{ name_query('new_deliveries', new_deliveries(messages, read, last)) }}
         {% do window.update(profile=run_query(profile_of_new_deliveries()).rows) %}
         {%- for row in window.profile -%}
-            {% do window.formats.extend(row['formats'].split(',')) %}
+            {% do window.formats.append(row['format']) %}
         {%- endfor -%}
     {%- endif -%}
     {{ return(window) }}

@@ -3,13 +3,16 @@
     second time on purpose (reroute, replay); then the view resettled_rows holds what they have been settled as so far.
 -#}
 {% macro prepare_new_messages(window, target) -%}
-    {%- set ranges, flags = [], {'copies': false, 'resettles': false} -%}
-    {%- for topic, partition, first_offset, last_offset, has_copies, has_updates, _ in window.profile -%}
+    {%- set ranges, flags, partitions = [], {'copies': false, 'resettles': false}, [] -%}
+    {%- for topic, partition, _, first_offset, last_offset, has_copies, has_updates in window.profile -%}
         {% do ranges.append(
             '(topic = ' ~ text_literal(topic) ~ ' and partition = ' ~ partition
             ~ ' and offset between ' ~ first_offset ~ ' and ' ~ last_offset ~ ')'
         ) %}
-        {% do flags.update(copies=flags.copies or has_copies, resettles=flags.resettles or has_updates) %}
+        {#- Deliveries in two formats may be of one message. -#}
+        {%- set copies = has_copies or [topic, partition] in partitions -%}
+        {% do flags.update(copies=flags.copies or copies, resettles=flags.resettles or has_updates) %}
+        {% do partitions.append([topic, partition]) %}
     {%- endfor -%}
     {%- set known = window.read is not none and run_query(
         'select 1 from ' ~ target ~ ' where ' ~ ranges | join(' or ') ~ ' limit 1'
@@ -108,18 +111,18 @@
     {%- endif -%}
 {%- endmacro %}
 
-{#- Per topic and partition: the range of offsets, whether an identity comes twice, which formats. -#}
+{#- Per topic, partition and format: the range of offsets, whether an identity comes twice, whether on purpose. -#}
 {% macro profile_of_new_deliveries() -%}
     select
         topic,
         partition,
+        format,
         min(offset) as first_offset,
         max(offset) as last_offset,
         count(*) > count(distinct offset) as has_copies,
-        bool_or(is_update) as has_updates,
-        concat_ws(',', collect_set(format)) as formats
+        bool_or(is_update) as has_updates
     from new_deliveries
-    group by topic, partition
+    group by topic, partition, format
 {%- endmacro %}
 
 {#-
