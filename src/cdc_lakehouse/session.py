@@ -107,13 +107,15 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
         "spark.sql.parquet.compression.codec": "zstd",
-        # A row group is in memory as a whole; the writer looks after few rows, however small the
-        # first of them, whether it is full.
-        "spark.hadoop.parquet.block.size": str(32 << 20),
+        # Spark would build the title case of every character there is before the first `lower`.
+        "spark.sql.icu.caseMappings.enabled": "false",
         # Java leaves methods of more than 8,000 bytes uncompiled; Spark would write longer ones.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         # Messages compress to a tenth, so that Spark's 128 MB would be too few tasks to go round.
         "spark.sql.files.maxPartitionBytes": str(32 << 20),
+        # A row group is in memory as a whole; the writer looks after few rows, however small the
+        # first of them, whether it is full.
+        "spark.hadoop.parquet.block.size": str(32 << 20),
         "spark.hadoop.parquet.page.size.row.check.min": "1",
         "spark.hadoop.parquet.page.size.row.check.max": "8",
         # A dictionary of messages, and the least and the greatest of them, would be copies of them.
