@@ -20,7 +20,7 @@ from bench.topics import COLUMNS, TABLE, TOPIC
 
 PROJECT = Path(__file__).parents[2]
 NEEDED = ("dbt_project.yml", "avro", "macros", "models", "profiles", "profiles.yml", "seeds")
-NEEDED += ("udfs", "tests/fixtures", "tests/generic")
+NEEDED += ("selectors.yml", "udfs", "tests/fixtures", "tests/generic")
 FIRST = ("build", "--resource-type", "seed", "--resource-type", "model")
 # What the types of MySQL are in gold; texts are strings, decimals as they are.
 GOLD_TYPES = {"bigint": "bigint", "int": "int", "smallint": "int", "tinyint": "int"}
@@ -100,9 +100,12 @@ class WarmLakehouse(Lakehouse):
 
     def __init__(self, work: Path, format: str, memory: str) -> None:
         super().__init__(work, format, memory)
+        from cdc_lakehouse.session import open_session
         from dbt.adapters.lakehouse.connections import root_session
 
         self.thread = ThreadPoolExecutor(1)
+        # It would go by how much there is to do at first, which is nothing.
+        self.thread.submit(open_session, metastore=True, is_long=True).result()
         self.thread.submit(root_session, {}).result()
 
     def ingest(self, folder: Path) -> None:
