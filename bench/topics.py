@@ -9,6 +9,7 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
+from itertools import islice
 from json.encoder import encode_basestring as quoted
 from multiprocessing import get_context
 from pathlib import Path
@@ -414,7 +415,7 @@ def write_partition(folder: str, format: str, counts: tuple[int, ...], partition
         share = count // PARTITIONS + (partition < count % PARTITIONS)
         changes = source.changes(share, INCREMENT_MIX) if offset else source.history(share)
         size, file = 0, 0
-        while batch := _take(changes, MESSAGES_OF_FILE):
+        while batch := list(islice(changes, MESSAGES_OF_FILE)):
             messages = _messages(batch, write, partition, offset)
             path = Path(folder, step, f"{TOPIC}-{partition}-{file:03d}.parquet")
             pq.write_table(messages, path, use_dictionary=["topic"])
@@ -425,10 +426,6 @@ def write_partition(folder: str, format: str, counts: tuple[int, ...], partition
     arrays = [pa.array(column, pa.string()) for column in columns]
     pq.write_table(pa.table(arrays, list(NAMES)), Path(folder, f"expected-{partition}"))
     return sizes
-
-
-def _take(changes: Iterator[Change], count: int) -> list[Change]:
-    return [change for change, _ in zip(changes, range(count), strict=False)]
 
 
 def _messages(batch: list[Change], write: Writer, partition: int, first: int) -> pa.Table:
