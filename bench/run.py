@@ -359,12 +359,11 @@ def bench_format(format: str, given: argparse.Namespace) -> tuple[str, bool]:
 def write_results(path: Path, sections: list[str]) -> None:
     """Put sections in place of those with the same heading; others stay as they were measured."""
     written = path.read_text().split("\n## ")[1:] if path.exists() else []
-    by_heading = {section.partition("\n")[0]: f"## {section}" for section in written}
-    for section in sections:
-        by_heading[section.partition("\n")[0].removeprefix("## ")] = section
-    headings = [heading for heading in [*FORMATS, start.HEADING] if heading in by_heading]
+    all_sections = [*(f"## {section.rstrip()}\n" for section in written), *sections]
+    by_heading = {section.partition("\n")[0]: section for section in all_sections}
+    headings = [f"## {name}" for name in (*FORMATS, start.HEADING)]
     about = "# Results\n\nWhat the columns mean: [README.md](README.md).\n"
-    path.write_text("\n".join([about, *(f"{by_heading[h].rstrip()}\n" for h in headings)]))
+    path.write_text("\n".join([about, *(by_heading[h] for h in headings if h in by_heading)]))
 
 
 def main() -> int:
@@ -387,7 +386,6 @@ def main() -> int:
     given = parser.parse_args()
     given.work = given.work.absolute()
     shutil.rmtree(given.work / "work", ignore_errors=True)
-    asked = f"Medians of {given.repeat}; heap {given.memory}. {machine()}"
     found = [bench_format(format, given) for format in given.formats]
     reports = [report for report, _ in found]
     if not given.no_start:
@@ -395,6 +393,7 @@ def main() -> int:
         work = given.work / "work" / "start"
         work.mkdir(parents=True)
         reports.append(start.report(start.measure(work, given.memory, given.repeat)))
+    asked = f"Medians of {given.repeat}; heap {given.memory}. {machine()}"
     sections = [f"{report.rstrip()}\n\n{asked}\n" for report in reports]
     print("\n".join(sections))
     if given.write:
