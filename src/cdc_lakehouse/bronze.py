@@ -193,6 +193,9 @@ def reroute(spark: SparkSession, routes: Routes) -> Counter[tuple[str, str]]:
         The number of messages by topic and format; where there are none, nothing is committed.
     """
     complete_operations(spark)
+    # Each format has a folder of its own: without it, no log of a long history need be read.
+    if not (_path(MESSAGES) / f"format={UNROUTED}").exists():
+        return Counter()
     began_at = datetime.now(UTC)
     unrouted = read(spark, MESSAGES).where(F.col("format") == UNROUTED).groupBy("topic").count()
     found = Counter(
@@ -342,11 +345,11 @@ def record_files(spark: SparkSession, rows: list[dict]) -> None:
     _append(spark.createDataFrame(values, schema).coalesce(1), LANDED_FILES).save()
 
 
-def landed_below(spark: SparkSession, root: str) -> dict[str, list[Row]]:
-    """Return the rows of bronze.landed_files by path, for paths that begin with `root`."""
-    table = read(spark, LANDED_FILES).where(F.col("path").startswith(root))
+def landed_files(spark: SparkSession, root: str, after_batch: int) -> dict[str, list[Row]]:
+    """Return the rows of bronze.landed_files by path: below `root`, or of later batches."""
+    wanted = F.col("path").startswith(root) | (F.col("batch") > after_batch)
     landed: dict[str, list[Row]] = {}
-    for row in table.drop("messages", "landed_at").toLocalIterator():
+    for row in read(spark, LANDED_FILES).where(wanted).drop("landed_at").toLocalIterator():
         landed.setdefault(row.path, []).append(row)
     return landed
 

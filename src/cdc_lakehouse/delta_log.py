@@ -15,6 +15,10 @@ def snapshot(spark: SparkSession, path: Path):
 
 def transaction_version(spark: SparkSession, path: Path, application: str) -> int:
     """Return the newest transaction version of `application` in the table, -1 if there is none."""
+    marks = last_transactions(path)
+    if marks is not None:
+        return marks.get(application, -1)
+    # Delta has to read the whole log for it.
     found = snapshot(spark, path).transactions().get(application)
     return found.get() if found.isDefined() else -1
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
-from pyspark.sql import functions as F
 
 from cdc_lakehouse import bronze
 from cdc_lakehouse.delta_log import bytes_since
@@ -104,17 +103,13 @@ class _Ingest:
 
     def run(self, root: str, topic: str | None) -> IngestReport:
         self.reroute()
-        self.finish_interrupted()
+        known, batch = self.known_files(root)
         paths = list(find_files(root, self.refuse))
         self.report.found = len(paths)
-        known = bronze.landed_below(self.spark, root)
         new = [file for path in paths if (file := self.new_file(path, known.get(path, [])))]
         _progress(f"{len(paths):,} files found, {len(new):,} of them new")
         files = self.stage_new(new, known, topic)
         if files:
-            newest = bronze.read(self.spark, bronze.LANDED_FILES).agg(F.max("batch")).first()[0]
-            committed = bronze.committed_version(self.spark, APPLICATION)
-            batch = 1 + max(committed, -1 if newest is None else newest)
             self.record_intent(files, batch)
             self.land(files, batch)
         self.report.seconds = time.monotonic() - self.clock
@@ -129,16 +124,21 @@ class _Ingest:
         with held:
             self.report.rerouted = bronze.reroute(self.spark, self.routes)
 
-    def finish_interrupted(self) -> None:
-        """Land what an earlier run wrote down but was stopped from landing, if it is unchanged."""
-        table = bronze.read(self.spark, bronze.LANDED_FILES)
+    def known_files(self, root: str) -> tuple[dict[str, list[Row]], int]:
+        """Return what landed below `root` before, by path, and the number of the next batch."""
         committed = bronze.committed_version(self.spark, APPLICATION)
-        # There is one such batch at most. One without a message needs no commit.
-        rows = table.where(F.col("batch") > committed).collect()
-        batch = max((row.batch for row in rows), default=None)
-        rows = [row for row in rows if row.batch == batch]
-        if not sum(row.messages for row in rows):
-            return
+        known = bronze.landed_files(self.spark, root, committed)
+        later = [row for rows in known.values() for row in rows if row.batch > committed]
+        newest = max((row.batch for row in later), default=committed)
+        # Of those to complete there is one batch at most. One without a message needs no commit.
+        intended = [row for row in later if row.batch == newest]
+        if any(row.messages for row in intended):
+            self.finish_interrupted(intended, newest)
+            known = bronze.landed_files(self.spark, root, committed)
+        return known, newest + 1
+
+    def finish_interrupted(self, rows: list[Row], batch: int) -> None:
+        """Land what an earlier run wrote down but was stopped from landing, if it is unchanged."""
         _progress(f"completing an interrupted run of {len(rows):,} files")
         files = [file for row in rows if (file := self.stage_intended(row))]
         same = {file.path for file in files}
