@@ -6,7 +6,7 @@
 
     {%- set target = this.incorporate(type='table') -%}
     {%- set columns = model.columns.values() | list -%}
-    {%- set properties = {'delta.enableDeletionVectors': 'true'} -%}
+    {%- set properties = {} -%}
     {%- set window = adapter.take_note(model.unique_id) or window_to_settle() -%}
     {%- set read, last = window.read, window.last -%}
 
@@ -32,6 +32,7 @@
         {{ get_assert_columns_equivalent('select * from outcomes') }}
         {%- if resettles -%}
             {{ note_resettled_tables(target, window) }}
+            {{ enable_deletion_vectors(target) }}
         {%- endif -%}
         {% do adapter.read_row_by_row() %}
         {% do adapter.set_watermark(target, 'bronze.messages', last, rebuild=window.rebuild) %}

@@ -23,11 +23,13 @@
     {{ table_settings(properties, cluster_by) }}
 {%- endmacro %}
 
-{% macro table_settings(properties, cluster_by) -%}
+{% macro table_settings(properties, cluster_by=[]) -%}
     {%- if cluster_by -%}
     cluster by ({% for name in cluster_by %}{{ adapter.quote(name) }}{{ ', ' if not loop.last }}{% endfor %})
     {% endif -%}
+    {% if properties -%}
     tblproperties ({% for name, value in properties.items() %}'{{ name }}' = '{{ value }}'{{ ', ' if not loop.last }}{% endfor %})
+    {%- endif -%}
 {%- endmacro %}
 
 {#- Append rows by the names of their columns. -#}

@@ -168,6 +168,16 @@
     {%- endif -%}
 {%- endmacro %}
 
+{#-
+    Let rows be deleted by marks beside their files, once some are settled anew. Not before: to see whether a file has such marks,
+    every query lists all files of the table.
+-#}
+{% macro enable_deletion_vectors(target) -%}
+    {%- if adapter.table_property(target, 'delta.enableDeletionVectors') != 'true' -%}
+        {% do run_query('alter table ' ~ target ~ ' set ' ~ table_settings({'delta.enableDeletionVectors': 'true'})) %}
+    {%- endif -%}
+{%- endmacro %}
+
 {#- The source tables of which changes were settled anew: their names, as JSON, and up to which version of bronze. -#}
 {% macro resettled_tables(events) -%}
     {{ return(fromjson(adapter.table_property(events, 'cdc_lakehouse.resettled') or '{}')) }}

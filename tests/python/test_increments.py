@@ -130,7 +130,12 @@ def test_a_routed_message_gets_its_outcome(grown):
     before = grown.query(f"select kind, reject_reason from silver.events {where}")
     assert before == [{"kind": "rejected", "reject_reason": "unrouted_topic"}] * 2
     grown.query(f"update bronze.messages set format = 'dts_canal' {where}")
+    # A table that may have deletion vectors has all its files listed for each query.
+    properties = "show tblproperties silver.events"
+    vectors = {"key": "delta.enableDeletionVectors", "value": "true"}
+    assert vectors not in grown.query(properties)
     grown.dbt("run")
+    assert vectors in grown.query(properties)
     after = grown.query(f"select kind, reject_reason from silver.events {where}")
     assert [row["kind"] for row in after] == ["rejected"] * 2
     assert {row["reject_reason"] for row in after} != {"unrouted_topic"}
