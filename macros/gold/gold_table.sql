@@ -29,7 +29,12 @@
         'options': options,
         'columns': columns,
         'stored_columns': stored_columns,
-        'properties': {'delta.enableDeletionVectors': 'true', 'cdc_lakehouse.definition': definition, 'cdc_lakehouse.kind': model.config.materialized},
+        'properties': {
+            'delta.enableDeletionVectors': 'true',
+            'cdc_lakehouse.definition': definition,
+            'cdc_lakehouse.kind': model.config.materialized,
+            'cdc_lakehouse.partial_rows': 'none',
+        },
         'exists': exists,
         'rebuild': rebuild,
         'read': adapter.watermark(storage, 'silver.events') if exists and not rebuild else none,

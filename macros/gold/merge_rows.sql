@@ -57,8 +57,21 @@
         ) }}
 {%- endmacro %}
 
-{#- Whether some stored row has columns that are older than itself; read from file statistics where none has. -#}
+{#- Whether some stored row has columns that are older than itself; most tables never had one, and say so. -#}
 {% macro has_partial_rows(storage) -%}
+    {%- if adapter.table_property(storage, 'cdc_lakehouse.partial_rows') == 'none' -%}
+        {{ return(false) }}
+    {%- endif -%}
     {%- set rows = run_query('select 1 from ' ~ storage ~ ' where _column_sequences is not null limit 1').rows -%}
     {{ return(rows | length > 0) }}
+{%- endmacro %}
+
+{#- Let a table say, before it has them, that rows may have columns that are older than themselves. -#}
+{% macro note_partial_rows(table) -%}
+    {%- set some = {'cdc_lakehouse.partial_rows': 'some'} -%}
+    {%- if table.rebuild -%}
+        {% do table.properties.update(some) %}
+    {%- elif adapter.table_property(table.storage, 'cdc_lakehouse.partial_rows') == 'none' -%}
+        {% do run_query('alter table ' ~ table.storage ~ ' set ' ~ table_settings(some)) %}
+    {%- endif -%}
 {%- endmacro %}

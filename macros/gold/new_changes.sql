@@ -16,8 +16,10 @@
         {% do adapter.expect_new_rows(api.Relation.create(schema='silver', identifier='events'), none) %}
         {{ assert_gold_contract(sql, table.columns) }}
         {{ name_query('new_changes', new_changes(sql, table)) }}
+        {%- set partial = has_partial_changes(sql, table) -%}
+        {%- if partial -%}{{ note_partial_rows(table) }}{%- endif -%}
         {{ return({
-            'partial': has_partial_changes(sql, table),
+            'partial': partial,
             'changes': typed_changes('select * from new_changes', table),
         }) }}
     {%- endif -%}
@@ -29,6 +31,7 @@
     {%- set few = most <= 32 -%}
     {{ stage_rows('new_changes', typed_changes(new_changes(sql, table), table)) }}
     {%- set row = run_query(summary_of_changes('new_changes', table.key, few)).rows[0] -%}
+    {%- if row['partial_changes'] -%}{{ note_partial_rows(table) }}{%- endif -%}
     {{ return({
         'count': row['changes'],
         'partial': row['partial_changes'] > 0 or has_partial_rows(table.storage),
@@ -141,9 +144,9 @@
         {% do tables.append('(' ~ names | join(', ') ~ ', ' ~ row['changes'] ~ ')') %}
     {%- endfor -%}
     {{ return(run_query(
-        "select coalesce(sum(changes), 0) from (select *, concat_ws('.', database_name, schema_name, table_name) as source_table from values "
+        "select changes from (select *, concat_ws('.', database_name, schema_name, table_name) as source_table from values "
         ~ tables | join(', ') ~ ' as counts(database_name, schema_name, table_name, changes)) ' ~ where
-    ).rows[0][0]) }}
+    ).rows | sum(attribute='changes')) }}
 {%- endmacro %}
 
 {#- Whether what follows a model's `from` is a where clause, or nothing, that the names of a table can answer. -#}

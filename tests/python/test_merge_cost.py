@@ -66,6 +66,20 @@ def test_silver_is_not_read_for_a_table_that_has_nothing_new(laboratory):
     assert latest[0]["operationMetrics"].get("numAddedFiles", "0") == "0"
 
 
+def test_older_columns_are_looked_for_once_there_are_any(laboratory):
+    """Until a change has come that does not carry all columns, no row can have older ones."""
+    position, look = 4 * ROWS, "where _column_sequences is not null"
+    whole = change("UPDATE", position, thing(7, "whole"), old=[{"name": "before"}])
+    price = change("UPDATE", position + 2, {"id": "7", "price": "2.00"}, old=[{"price": "1.00"}])
+    late = change("UPDATE", position + 1, thing(7, "late"), old=[{"name": "whole"}])
+    laboratory.deliver(whole)
+    assert not [sql for sql in statements(laboratory, "things") if look in sql]
+    laboratory.deliver(price)
+    laboratory.deliver(late)
+    assert [sql for sql in statements(laboratory, "things") if look in sql]
+    assert (7, "late", "2.00") in laboratory.rows()
+
+
 def statements(laboratory, model):
     """Return the SQL that the last run sent for a model."""
     log = (laboratory.lakehouse.home / "logs" / "dbt.log").read_text()
