@@ -9,21 +9,23 @@
 
 {#-
     Why a value does not fit its column's type, null if it does: zero_date, out_of_range, loses_digits or invalid.
-    A value counts as lost where the source has a text and the projection gives null, or gives fewer digits.
+    A value counts as lost where the source has a text and the projection gives null, or gives fewer digits. Most values can
+    have lost none: the text, for which the image is searched, is not asked for then.
 -#}
 {% macro value_problem(column) -%}
     {%- set text, value = source_text(column), adapter.quote(column.name) -%}
     {%- set data_type = column.data_type | lower -%}
     case
-        when {{ text }} is null then null
         when {{ value }} is null then
             case
+                when {{ text }} is null then null
                 when {{ text }} rlike '^0000-00-00|^[0-9]{4}-00-|^[0-9]{4}-[0-9]{2}-00' then 'zero_date'
                 when {{ text }} rlike r'^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$' then 'out_of_range'
                 else 'invalid'
             end
         {%- if data_type.startswith('decimal') %}
         {%- set precision, scale = (data_type ~ '(10,0)').split('(')[1].split(')')[0].split(',') %}
+        when {{ text }} = cast({{ value }} as string) then null
         when length(regexp_extract({{ text }}, r'^[^eE.]*\.([0-9]*?)0*$', 1)) > {{ scale | trim }} then 'loses_digits'
         when {{ value }} <> try_cast({{ text }} as decimal(38, {{ 38 - (precision | int) + (scale | int) }})) then 'loses_digits'
         {%- elif data_type == 'date' %}
