@@ -83,8 +83,9 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         cores = cores or str(os.cpu_count())
     java_options = [
         # A small run is spent compiling plans: one compiler and the simplest collector halve it.
-        "" if is_long else "-XX:TieredStopAtLevel=1",
-        "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m",
+        # In a long one all cores would wait for the one that collects.
+        "-XX:+UseParallelGC" if is_long else "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        "-XX:ReservedCodeCacheSize=256m",
         "-XX:+ExitOnOutOfMemoryError -XX:+DisplayVMOutputToStderr",
         class_archive.java_options(),
         f"-Dlog4j2.configurationFile={LOG4J.as_uri()}",
