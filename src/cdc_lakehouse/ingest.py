@@ -125,7 +125,10 @@ class _Ingest:
             self.report.rerouted = bronze.reroute(self.spark, self.routes)
 
     def known_files(self, root: str) -> tuple[dict[str, list[Row]], int]:
-        """Return what landed below `root` before, by path, and the number of the next batch."""
+        """Return what has landed below `root`, by path, and the number of the next batch.
+
+        What an earlier run was stopped from landing is landed first.
+        """
         committed = bronze.committed_version(self.spark, APPLICATION)
         known = bronze.landed_files(self.spark, root, committed)
         later = [row for rows in known.values() for row in rows if row.batch > committed]
