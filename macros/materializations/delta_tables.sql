@@ -28,7 +28,7 @@
     cluster by ({% for name in cluster_by %}{{ adapter.quote(name) }}{{ ', ' if not loop.last }}{% endfor %})
     {% endif -%}
     {% if properties -%}
-    tblproperties ({% for name, value in properties.items() %}'{{ name }}' = '{{ value }}'{{ ', ' if not loop.last }}{% endfor %})
+    tblproperties ({% for name, value in properties.items() %}'{{ name }}' = {{ text_literal(value) }}{{ ', ' if not loop.last }}{% endfor %})
     {%- endif -%}
 {%- endmacro %}
 

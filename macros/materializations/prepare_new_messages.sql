@@ -163,7 +163,7 @@
             {% do versions.update({tojson([row['database_name'], row['schema_name'], row['table_name']]): window.last}) %}
         {%- endfor -%}
         {% do run_query(
-            'alter table ' ~ target ~ " set tblproperties ('cdc_lakehouse.resettled' = " ~ text_literal(tojson(versions)) ~ ')'
+            'alter table ' ~ target ~ ' set ' ~ table_settings({'cdc_lakehouse.resettled': tojson(versions)})
         ) %}
     {%- endif -%}
 {%- endmacro %}
