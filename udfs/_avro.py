@@ -6,6 +6,7 @@ COLUMNS. Whatever is wrong with the bytes is raised as `Refused`; `decode` makes
 """
 
 import codecs
+import gc
 import json
 import re
 import struct
@@ -43,7 +44,11 @@ def register_decoder(spark, name, decode_one):
 
     def decode_all(values: pa.Array, paths: pa.Array) -> pa.Array:
         pairs = zip(values.to_pylist(), paths.to_pylist(), strict=True)
-        return to_arrow([decode_one(value, path) for value, path in pairs])
+        gc.disable()  # rows hold no cycles, and it takes longer to look for some the more there are
+        try:
+            return to_arrow([decode_one(value, path) for value, path in pairs])
+        finally:
+            gc.enable()
 
     spark.udf.register(name, arrow_udf(decode_all, RETURN_TYPE))
 
@@ -223,16 +228,60 @@ class Types:
 # ---------------------------------------------------------------------------- reading
 
 
+def record_of(record, fields, named):
+    """Return the type of what is left of `record` with only some of its fields, for fastavro."""
+    return {**record, "fields": fields, "__fastavro_parsed": True, "__named_schemas": named}
+
+
+class Part:
+    """Some fields of a record, and the bytes that they were read from."""
+
+    def __init__(self, data, fields):
+        self.data, self._fields, self._made = data, fields, None
+
+    def make(self, function):
+        """Return `function(fields)`, which is called again only if it raises."""
+        if self._made is None:
+            self._made = function(self._fields)
+        return self._made
+
+
+class RepeatedPart:
+    """Reads fields that are the same in most records of a table. Bytes alone say where a value of
+    a type ends and what it is, so where a record goes on with those of an earlier one, they are
+    not read again."""
+
+    _MOST_TABLES, _MOST_BYTES = 1000, 100_000
+
+    def __init__(self, record, fields, named):
+        self._record = record_of(record, fields, named)
+        self._known = {}
+
+    def read(self, stream, value, table):
+        """Return the Part of `value` from where its `stream` stands, and leave it behind that.
+        `table` is what the next record of the table will be known by."""
+        start = stream.tell()
+        known = self._known.get(table)
+        if known and value.startswith(known.data, start):
+            stream.seek(start + len(known.data))
+            return known
+        fields = schemaless_reader(stream, self._record, None)
+        part = Part(value[start : stream.tell()], fields)
+        if len(part.data) <= self._MOST_BYTES:
+            if len(self._known) >= self._MOST_TABLES:
+                self._known.clear()
+            self._known[table] = part
+        return part
+
+
 class Reader:
     """Reads data of one record type. Named branches of unions come as (name, value)."""
 
     def __init__(self, record, fields, named):
-        self.record = {
-            **record,
-            "fields": fields,
-            "__fastavro_parsed": True,
-            "__named_schemas": named,
-        }
+        self.record = record_of(record, fields, named)
+
+    def _fields(self, stream, _value):
+        return schemaless_reader(stream, self.record, None, return_named_type=True)
 
     def read(self, value, last=None):
         """Read one datum; return the record and, where bytes remain, the value of the type `last`
@@ -240,7 +289,7 @@ class Reader:
         stream = BytesIO(value)
         more = None
         try:
-            record = schemaless_reader(stream, self.record, None, return_named_type=True)
+            record = self._fields(stream, value)
             if last and stream.tell() < len(value):
                 more = schemaless_reader(stream, last["type"], None)
         except Exception:  # noqa: BLE001 - bytes raise anything
@@ -264,6 +313,25 @@ class Reader:
                     f"{avro_reason(error)}{_looks_like(value)}"
                 )
         return f"{len(value)} bytes that are no record"
+
+
+class TableReader(Reader):
+    """A reader to which the field `repeated` is the same in most records of a table, and comes as
+    a Part. The table is named by a field before it; if that comes behind, all are taken for one."""
+
+    def __init__(self, record, fields, named, repeated, table):
+        super().__init__(record, fields, named)
+        at = [field["name"] for field in fields].index(repeated)
+        self._before = record_of(record, fields[:at], named)
+        self._part = RepeatedPart(record, fields[at : at + 1], named)
+        self._behind = record_of(record, fields[at + 1 :], named)
+        self._repeated, self._table = repeated, table
+
+    def _fields(self, stream, value):
+        before = schemaless_reader(stream, self._before, None, return_named_type=True)
+        part = self._part.read(stream, value, before.get(self._table))
+        behind = schemaless_reader(stream, self._behind, None, return_named_type=True)
+        return before | {self._repeated: part} | behind
 
 
 def avro_reason(error):

@@ -10,8 +10,8 @@ import re
 
 from udfs import _avro
 from udfs._avro import (
-    Reader,
     Refused,
+    TableReader,
     Types,
     characters,
     check_length,
@@ -128,7 +128,7 @@ class Schema:
         self._born = None
         if fields[-1]["name"] == "bornTimestamp" and fields[-1]["type"] == "long":
             self._born, fields = fields[-1], fields[:-1]
-        self._reader = Reader(record, fields, types.named)
+        self._reader = TableReader(record, fields, types.named, "fields", "objectName")
 
     def row(self, value):
         """Return the row of one datum; Refused if it is none."""
@@ -145,7 +145,7 @@ def _row(record, born, converters):
     position = record["sourcePosition"]
     tags = record["tags"]
     database, schema, table = _names(record["objectName"], tags)
-    names, numbers = _fields(record["fields"])
+    names, numbers, column_types = record["fields"].make(_columns)
     after_images = record["afterImages"]
     context = (source_type, _fraction_digits(source_type, position))
 
@@ -181,7 +181,7 @@ def _row(record, born, converters):
         schema,
         table,
         _key_columns(tags.get("pk_uk_info")),
-        dict(zip(names, map(str, numbers), strict=True)) if names else None,
+        column_types,
         before,
         before_is_complete,
         after,
@@ -206,10 +206,13 @@ def _names(object_name, tags):
     return tags.get("l_db_name") or database, schema, tags.get("l_tb_name") or table
 
 
-def _fields(fields):
+def _columns(part):
+    """Return names, type numbers and {name: type} of the columns, all None without a list."""
+    fields = part["fields"]
     if not isinstance(fields, list):
-        return None, None
-    return field_names(fields), [field["dataTypeNumber"] for field in fields]
+        return None, None, None
+    names, numbers = field_names(fields), [field["dataTypeNumber"] for field in fields]
+    return names, numbers, dict(zip(names, map(str, numbers), strict=True)) or None
 
 
 def _image(image, names, numbers, part, context, converters):
@@ -225,12 +228,14 @@ def _image(image, names, numbers, part, context, converters):
                 row[name] = None
                 continue
             branch, body = value
-            if body == "NONE":  # not carried
-                is_complete = False
+            if branch in converters:
+                row[name] = converters[branch](body, number, context)
             elif body == "NULL":
                 row[name] = None
+            elif body == "NONE":  # not carried
+                is_complete = False
             else:
-                row[name] = converters[branch](body, number, context)
+                raise KeyError(branch)
     except Exception as error:  # noqa: BLE001 - bytes raise anything
         raise refused_column(error, name, part) from None
     return row, is_complete

@@ -20,6 +20,7 @@ from udfs import _avro
 from udfs._avro import (
     Reader,
     Refused,
+    RepeatedPart,
     Types,
     avro_reason,
     characters,
@@ -33,6 +34,7 @@ from udfs._avro import (
     float_text,
     guarded,
     plain_decimal,
+    record_of,
     refused_column,
     register_decoder,
     remembered,
@@ -271,11 +273,8 @@ def _branches(avro_type):
 
 
 class _Peek:
-    """Looks whether a record has an image in place, at a fraction of the cost of reading it.
-
-    That needs the fields before the images. Most of them are the same in all records of a table,
-    so their bytes are kept: where a record goes on with the bytes of an earlier one, they also
-    end at the same place."""
+    """Looks whether a record has an image in place, at a fraction of the cost of reading it: that
+    needs the fields before the images, and most of them are the same in all records of a table."""
 
     def __init__(self, record, named):
         fields = record["fields"]
@@ -286,9 +285,8 @@ class _Peek:
         self._works = split <= images and names[images + 1 : images + 2] == ["afterImages"]
         self._works = self._works and None not in nulls
         self._nulls = bytes(null or 0 for null in nulls)
-        self._row = Reader(record, fields[:split], named).record
-        self._table = Reader(record, fields[split:images], named).record
-        self._tables = {}
+        self._row = record_of(record, fields[:split], named)
+        self._table = RepeatedPart(record, fields[split:images], named)
 
     def is_whole(self, value):
         """Return whether the record is no shard, False if only all of it can tell."""
@@ -298,15 +296,8 @@ class _Peek:
         row = schemaless_reader(stream, self._row, None)
         if row["operation"] not in _MAY_BE_SHARDS:
             return True
+        self._table.read(stream, value, (row["schemaName"], row["tableName"]))
         at = stream.tell()
-        name = row["schemaName"], row["tableName"]
-        known = self._tables.get(name)
-        if known is None or not value.startswith(known, at):
-            schemaless_reader(stream, self._table, None)
-            if len(self._tables) >= 1000:
-                self._tables.clear()
-            known = self._tables[name] = value[at : stream.tell()]
-        at += len(known)
         for branch, null in zip(value[at : at + 2], self._nulls, strict=False):
             if branch != null:
                 return branch < 0x80  # beyond, null might be spelled in more bytes than it needs

@@ -130,6 +130,49 @@ def test_insert_as_captured():
     }
 
 
+def test_columns_are_those_of_each_record():
+    a, b, text = integer("1"), integer("2"), characters(b"x")
+    sent = [
+        record(columns={"a": INT}, after=[a]),
+        record(columns={"a": INT, "b": INT}, after=[a, b]),
+        record(columns={"a": INT}, after=[b]),
+        record(columns={"a": VARCHAR}, after=[text], objectName="mydb.t2"),
+        record(columns={"a": INT}, after=[a]),
+        record(columns={"b": INT}, after=[a], objectName="mydb.t2"),
+        record(operation="DDL", after="drop table t1"),
+        record(columns={"a": INT}, after=[b]),
+    ]
+    expected = [
+        ({"a": "3"}, {"a": "1"}),
+        ({"a": "3", "b": "3"}, {"a": "1", "b": "2"}),
+        ({"a": "3"}, {"a": "2"}),
+        ({"a": "15"}, {"a": "x"}),
+        ({"a": "3"}, {"a": "1"}),
+        ({"b": "3"}, {"b": "1"}),
+        (None, None),
+        ({"a": "3"}, {"a": "2"}),
+    ]
+    for _ in range(2):
+        rows = [decode(message) for message in sent]
+        assert [(row["column_types"], row["after"]) for row in rows] == expected
+
+
+def test_columns_before_the_name_of_their_table(tmp_path):
+    schema = json.loads(AVSC)
+    schema[-1]["fields"].insert(0, schema[-1]["fields"].pop(11))
+    schemas = user_schemas(tmp_path, json.dumps(schema))
+    writer = parse_schema(schema)[-1]
+    for table, column in (("mydb.t1", "a"), ("mydb.t2", "b"), ("mydb.t1", "a")):
+        sent = record(columns={column: INT}, after=[integer("1")], objectName=table)
+        row = decode_bytes(encode(sent, writer), path="avro/mine.avsc", schemas=schemas)
+        assert (row["error_detail"], row["after"]) == (None, {column: "1"})
+
+
+def test_a_column_named_twice_is_refused_each_time():
+    sent = record(fields=[{"name": "a", "dataTypeNumber": INT}] * 2, after=[None, None])
+    assert [refusal(sent)[0] for _ in range(2)] == ["wrong_type"] * 2
+
+
 def test_wire_order_against_bytes_written_by_hand():
     # version, id, seconds, position, safe position, transaction, source (MySQL, "8"), HEARTBEAT,
     # no name, no times, no tags, no fields, no images
