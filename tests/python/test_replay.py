@@ -362,6 +362,20 @@ def test_a_replay_of_what_is_right_changes_nothing(lake, right):
     assert contents(lake, "silver.events") == contents(right, "silver.events")
 
 
+def test_a_change_log_that_is_built_anew_knows_what_was_settled_anew(lake, right):
+    asked = "show tblproperties silver.events ('cdc_lakehouse.resettled')"
+    (known,) = lake.query(asked)
+    assert [json.loads(table) for table in json.loads(known["value"])]
+
+    lake.dbt("run", "--full-refresh", "-s", "events")
+
+    assert lake.query(asked) == [known]
+    settle(lake, seed=False)
+    assert contents(lake, "silver.events") == contents(right, "silver.events")
+    for name in ("things", "things_history", "widgets", "widgets_history", "others"):
+        assert contents(lake, f"gold_storage.{name}") == contents(right, f"gold_storage.{name}")
+
+
 def test_routed_messages_are_audited_once(lake, tmp_path):
     topics = lake.project / "seeds" / "topics.csv"
     topics.write_text(topics.read_text() + "nowhere,dts_canal,,,,\n")
