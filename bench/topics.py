@@ -416,7 +416,7 @@ def write_partition(folder: str, format: str, counts: tuple[int, ...], partition
         changes = source.changes(share, INCREMENT_MIX) if offset else source.history(share)
         size, file = 0, 0
         while batch := list(islice(changes, MESSAGES_OF_FILE)):
-            messages = _messages(batch, write, partition, offset)
+            messages = messages_of(batch, write, partition, offset)
             path = Path(folder, step, f"{TOPIC}-{partition}-{file:03d}.parquet")
             pq.write_table(messages, path, use_dictionary=["topic"])
             size += messages["value"].nbytes
@@ -428,7 +428,7 @@ def write_partition(folder: str, format: str, counts: tuple[int, ...], partition
     return sizes
 
 
-def _messages(batch: list[Change], write: Writer, partition: int, first: int) -> pa.Table:
+def messages_of(batch: list[Change], write: Writer, partition: int, first: int) -> pa.Table:
     """Return changes as messages in the shape of Spark's Kafka source."""
     offsets = range(first, first + len(batch))
     seconds = [FIRST_SECOND + offset * PARTITIONS // CHANGES_A_SECOND for offset in offsets]
