@@ -33,6 +33,8 @@ LOG4J = Path(__file__).with_name("log4j2.properties")
 # and bytes of table files, in which 4,000 messages seldom take less.
 FEW_ROWS = 4_000
 FEW_BYTES = 512 << 10
+# Up to so much of a stored table, few changes are merged by a plan that is interpreted.
+FEW_STORED_BYTES = 8 * FEW_BYTES
 # From so many bytes of table files on, Java's second compiler earns what it costs: 50,000 messages.
 MANY_BYTES = 8 << 20
 # The codes with which Java and Spark's tasks end when there is no memory left.

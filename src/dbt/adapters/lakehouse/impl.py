@@ -18,7 +18,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cdc_lakehouse.bronze import GENERATION, quoted
 from cdc_lakehouse.delta_log import bytes_since, last_transactions, snapshot
-from cdc_lakehouse.session import FEW_BYTES, FEW_ROWS, compile_plans, warehouse_path
+from cdc_lakehouse.session import (
+    FEW_BYTES,
+    FEW_ROWS,
+    FEW_STORED_BYTES,
+    compile_plans,
+    warehouse_path,
+)
 from dbt.adapters.lakehouse.connections import (
     BATCH_READER,
     MERGE_SOURCE,
@@ -215,7 +221,7 @@ class LakehouseAdapter(SparkAdapter):
     def expect_changes(self, count: int, stored: BaseRelation) -> None:
         """Do the same for `count` changes that are to be merged into the table `stored`."""
         size = bytes_since(warehouse_path(stored.schema, stored.identifier), None)
-        are_few = count <= FEW_ROWS and size is not None and size <= 8 * FEW_BYTES
+        are_few = count <= FEW_ROWS and size is not None and size <= FEW_STORED_BYTES
         compile_plans(self._spark(), not are_few)
 
     @available.parse(lambda *args, **kwargs: None)
