@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from pyspark.errors import PySparkException
 
+from cdc_lakehouse.session import open_session
+
 PROJECT = Path(__file__).parents[2]
 LANDING = PROJECT / "samples" / "landing"
 # What dbt keeps of a project that it has parsed; of a copy it parses what differs.
@@ -167,6 +169,14 @@ class Lakehouse:
             self.process.end()
         elif not self.process.is_free:
             self.process.leave()
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """A Spark in this process for lakehouses that are found by their paths."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LAKEHOUSE_DIR", str(tmp_path_factory.mktemp("spark")))
+        return open_session(metastore=False)
 
 
 @pytest.fixture(scope="session")

@@ -47,14 +47,6 @@ def laboratory(open_lakehouse, tmp_path_factory):
     return Laboratory(lakehouse, tmp_path_factory.mktemp("faults-landing"))
 
 
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    """A Spark in this process, for lakehouses that are found by their paths."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LAKEHOUSE_DIR", str(tmp_path_factory.mktemp("spark")))
-        yield open_session(metastore=False)
-
-
 @pytest.fixture
 def lake(spark, tmp_path, monkeypatch):
     """A project with an empty lakehouse, and a landing folder."""

@@ -19,20 +19,14 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest import ingest_files
 from cdc_lakehouse.session import hold, open_session
 
+pytestmark = pytest.mark.usefixtures("spark")
+
 TOPICS = """topic,format,time_zone,avro_schema,delete_image,database
 shop.orders,dts_canal,,,,
 shop.*,oms_canal,,,,
 """
 MODIFIED_NS = 1_700_000_000_123_456_789
 MODIFIED = datetime(2023, 11, 14, 22, 13, 20, 123456)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def spark(tmp_path_factory):
-    """One Spark for all tests; each has its own lakehouse, for tables are found by their paths."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LAKEHOUSE_DIR", str(tmp_path_factory.mktemp("spark")))
-        return open_session(metastore=False)
 
 
 @pytest.fixture

@@ -39,14 +39,6 @@ def broker(tmp_path_factory):
     broker.stop()
 
 
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    """One Spark for all tests; each has its own lakehouse, for tables are found by their paths."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LAKEHOUSE_DIR", str(tmp_path_factory.mktemp("spark")))
-        return open_session(metastore=False)
-
-
 @pytest.fixture
 def lake(broker, spark, tmp_path, monkeypatch):
     """A project with an empty lakehouse, in folders whose names need care."""
