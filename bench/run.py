@@ -13,10 +13,11 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -305,6 +306,14 @@ def machine() -> str:
         f"{memory:.0f} GiB of memory, {java.splitlines()[0]}, "
         f"Python {platform.python_version()}, {versions}."
     )
+
+
+@contextmanager
+def work_folder() -> Iterator[Path]:
+    """Make a folder beside the benchmark that is gone in the end."""
+    (HERE / ".work").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=HERE / ".work") as folder:
+        yield Path(folder)
 
 
 def progress(text: str) -> None:

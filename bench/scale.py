@@ -6,13 +6,11 @@ as on a schedule. The table is compared as in the benchmark.
 
 import argparse
 import shutil
-import tempfile
 from pathlib import Path
 
-from bench.run import OURS, Measured, machine, progress, run_contender
+from bench.run import OURS, Measured, machine, progress, run_contender, work_folder
 from bench.topics import STEPS, generate
 
-HERE = Path(__file__).parent
 FORMAT = "dts_canal"
 COLUMNS = ("history s", "ingest s", "silver s", "gold s", "CPU s", "peak memory", "on disk")
 COLUMNS += ("increments s", "table")
@@ -56,9 +54,7 @@ def main() -> None:
     parser.add_argument("--increments-of", type=int, default=20_000, help="messages, of which 1 %%")
     parser.add_argument("--memory", default="4g")
     given = parser.parse_args()
-    (HERE / ".work").mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=HERE / ".work") as folder:
-        work = Path(folder)
+    with work_folder() as work:
         print(machine())
         print(header("messages"))
         for messages in given.messages:

@@ -409,26 +409,47 @@ def generate(folder: Path, format: str, messages: int, history: int = 1) -> dict
 
 def write_partition(folder: str, format: str, counts: tuple[int, ...], partition: int) -> list[int]:
     """Write one partition of all steps and its rows at the end; return the bytes of each step."""
-    source, write = Source(partition), WRITERS[format]()
-    sizes, offset = [], 0
-    for step, count in zip(STEPS, counts, strict=True):
-        share = count // PARTITIONS + (partition < count % PARTITIONS)
-        changes = source.changes(share, INCREMENT_MIX) if offset else source.history(share)
-        size, file = 0, 0
-        while batch := list(islice(changes, MESSAGES_OF_FILE)):
-            messages = messages_of(batch, write, partition, offset)
-            path = Path(folder, step, f"{TOPIC}-{partition}-{file:03d}.parquet")
-            pq.write_table(messages, path, use_dictionary=["topic"])
-            size += messages["value"].nbytes
-            offset, file = offset + len(batch), file + 1
-        sizes.append(size)
-    columns = list(zip(*source.rows(), strict=True)) or [()] * len(NAMES)
-    arrays = [pa.array(column, pa.string()) for column in columns]
-    pq.write_table(pa.table(arrays, list(NAMES)), Path(folder, f"expected-{partition}"))
+    part = Partition(format, partition)
+    sizes = [
+        part.write(Path(folder, step), count, INCREMENT_MIX if part.offset else None)
+        for step, count in zip(STEPS, counts, strict=True)
+    ]
+    pq.write_table(part.rows(), Path(folder, f"expected-{partition}"))
     return sizes
 
 
-def messages_of(batch: list[Change], write: Writer, partition: int, first: int) -> pa.Table:
+class Partition:
+    """One partition of the topic, written in the order of its offsets."""
+
+    def __init__(self, format: str, partition: int) -> None:
+        self.partition, self.offset = partition, 0  # of the next message
+        self.source, self.writer = Source(partition), WRITERS[format]()
+
+    def write(self, folder: Path, count: int, mix: tuple[float, float] | None) -> int:
+        """Write the next messages into files; return the bytes of their values.
+
+        Args:
+            count: of the whole topic, of which this partition has its share.
+            mix: shares of inserts and updates; None is the history of a new topic.
+        """
+        share = count // PARTITIONS + (self.partition < count % PARTITIONS)
+        changes = self.source.changes(share, mix) if mix else self.source.history(share)
+        size, file = 0, 0
+        while batch := list(islice(changes, MESSAGES_OF_FILE)):
+            messages = _messages(batch, self.writer, self.partition, self.offset)
+            path = folder / f"{TOPIC}-{self.partition}-{file:03d}.parquet"
+            pq.write_table(messages, path, use_dictionary=["topic"])
+            size += messages["value"].nbytes
+            self.offset, file = self.offset + len(batch), file + 1
+        return size
+
+    def rows(self) -> pa.Table:
+        """Return the rows that live now."""
+        columns = list(zip(*self.source.rows(), strict=True)) or [()] * len(NAMES)
+        return pa.table([pa.array(column, pa.string()) for column in columns], list(NAMES))
+
+
+def _messages(batch: list[Change], write: Writer, partition: int, first: int) -> pa.Table:
     """Return changes as messages in the shape of Spark's Kafka source."""
     offsets = range(first, first + len(batch))
     seconds = [FIRST_SECOND + offset * PARTITIONS // CHANGES_A_SECOND for offset in offsets]

@@ -251,7 +251,7 @@ class RepeatedPart:
     a type ends and what it is, so where a record goes on with those of an earlier one, they are
     not read again."""
 
-    _MOST_TABLES, _MOST_BYTES = 1000, 100_000
+    _MOST_BYTES = 100_000
 
     def __init__(self, record, fields, named):
         self._record = record_of(record, fields, named)
@@ -268,9 +268,7 @@ class RepeatedPart:
         fields = schemaless_reader(stream, self._record, None)
         part = Part(value[start : stream.tell()], fields)
         if len(part.data) <= self._MOST_BYTES:
-            if len(self._known) >= self._MOST_TABLES:
-                self._known.clear()
-            self._known[table] = part
+            keep(self._known, table, part)
         return part
 
 
@@ -380,6 +378,14 @@ def completed(operation, names, before, before_is_complete, after, after_is_comp
     return after, after_is_complete
 
 
+def keep(known, key, found):
+    """Put `found` into a memory that never holds more than a thousand, and return it."""
+    if len(known) >= 1000:
+        known.clear()
+    known[key] = found
+    return found
+
+
 def remembered(function):
     """Keep answers for arguments that come with every message. Plain closures, because
     functools.lru_cache objects cannot be pickled by value."""
@@ -389,10 +395,7 @@ def remembered(function):
         try:
             return answers[argument]
         except KeyError:
-            if len(answers) >= 1000:
-                answers.clear()
-            found = answers[argument] = function(argument)
-            return found
+            return keep(answers, argument, function(argument))
 
     return answer
 
