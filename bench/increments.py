@@ -25,11 +25,15 @@ INGESTS_OF_RUN = 10  # before dbt settles them
 class Increments:
     """A lakehouse, and the topic that it is brought up to date from."""
 
-    def __init__(self, work: Path, format: str, size: int, repeats: int, memory: str) -> None:
-        self.work, self.size, self.repeats = work, size, repeats
-        self.partitions = [Partition(format, partition) for partition in range(PARTITIONS)]
+    def __init__(
+        self, work: Path, given: argparse.Namespace, tables: int = 1, with_news: int = 1
+    ) -> None:
+        self.work, self.size, self.repeats = work, given.increment, given.repeat
+        self.partitions = [
+            Partition(given.format, partition, with_news) for partition in range(PARTITIONS)
+        ]
         (work / "home").mkdir()
-        self.lakehouse = WarmLakehouse(work / "home", format, memory)
+        self.lakehouse = WarmLakehouse(work / "home", given.format, given.memory, tables)
 
     def step(self, messages: int, mix: tuple[float, float] | None = None) -> float:
         """Bring the next messages into the table; return the seconds."""
@@ -66,18 +70,24 @@ class Increments:
         return f"| {label} | {statistics.median(seconds):.1f} | {each} |"
 
 
-def main() -> None:
-    """Print what was measured, as Markdown."""
-    parser = argparse.ArgumentParser(prog="python -m bench.increments", description=__doc__)
+def arguments(program: str, description: str) -> argparse.ArgumentParser:
+    """Return the arguments of a program that measures increments."""
+    parser = argparse.ArgumentParser(prog=program, description=description)
     parser.add_argument("--format", default="dts_canal", choices=FORMATS)
     parser.add_argument("--messages", type=int, default=100_000, help="of the first history")
     parser.add_argument("--increment", type=int, default=1_000, help="messages")
-    parser.add_argument("--ingests", type=int, default=500, help="commits behind the last ones")
     parser.add_argument("--repeat", type=int, default=5, help="medians of so many")
     parser.add_argument("--memory", default="4g")
+    return parser
+
+
+def main() -> None:
+    """Print what was measured, as Markdown."""
+    parser = arguments("python -m bench.increments", __doc__)
+    parser.add_argument("--ingests", type=int, default=500, help="commits behind the last ones")
     given = parser.parse_args()
     with work_folder() as work:
-        run = Increments(work, given.format, given.increment, given.repeat, given.memory)
+        run = Increments(work, given)
         print(f"{machine()}\n\n| {given.increment:,} messages behind | s | each |\n|---|---|---|")
         progress(f"a history of {given.messages:,} messages")
         run.step(given.messages)

@@ -183,6 +183,18 @@ class Source:
 # `seconds` is when the source committed, `number` counts the changes of all partitions.
 Writer = Callable[[Change, int, int], bytes]
 
+
+def table_name(number: int) -> str:
+    """Return the name of one of several tables, counted from 0."""
+    return f"{TABLE}_{number}" if number else TABLE
+
+
+def table_of(change: Change, tables: int) -> str:
+    """Return the name of the table that a change belongs to, by its id."""
+    _, before, after = change
+    return table_name(int((after or before)[0]) % tables)
+
+
 _JDBC = {"bigint": -5, "int": 4, "smallint": 5, "tinyint": -6, "decimal": 3, "double": 8}
 _JDBC |= {"varchar": 12, "char": 1, "text": 12, "datetime": 93, "timestamp": 93, "date": 91}
 _BINLOG = {"bigint": 8, "int": 3, "smallint": 2, "tinyint": 1, "decimal": 246, "double": 5}
@@ -190,14 +202,14 @@ _BINLOG |= {"varchar": 253, "char": 254, "text": 252, "datetime": 12, "timestamp
 _KINDS = tuple(type.split("(")[0] for type in COLUMNS.values())
 
 
-def dts_canal() -> Writer:
+def dts_canal(tables: int = 1) -> Writer:
     """Return the writer of DTS's Canal JSON: all values quoted, `old` with what has changed."""
     names = [f'"{name}":' for name in NAMES]
     types = {name: kind for name, kind in zip(NAMES, _KINDS, strict=True)}
     numbers = {name: _JDBC[kind] for name, kind in zip(NAMES, _KINDS, strict=True)}
     tail = (
         f'"pkNames":["id"],"sql":"","sqlType":{json.dumps(numbers, separators=(",", ":"))},'
-        f'"table":"{TABLE}","ts":%d771,"type":"%s"}}'
+        '"table":"%s","ts":%d771,"type":"%s"}'
     )
     head = f'"database":"{DATABASE}","es":%d000,"gtid":"3e11fa47-71ca-11e1-9e33-c80aa9429562:%d",'
     head += f'"id":%d,"isDdl":false,"mysqlType":{json.dumps(types, separators=(",", ":"))},'
@@ -215,13 +227,13 @@ def dts_canal() -> Writer:
             old = ",".join([member(name, was) for name, was, now in pairs if was != now])
             old = f"[{{{old}}}]"
         first = head % (seconds, number, 1_669_000_000_000_000_000 + number)
-        last = tail % (seconds, words[operation])
+        last = tail % (table_of(change, tables), seconds, words[operation])
         return f'{{"data":[{{{data}}}],{first}"old":{old},{last}'.encode()
 
     return write
 
 
-def oms_default() -> Writer:
+def oms_default(tables: int = 1) -> Writer:
     """Return the writer of OMS's Default: numbers bare, TIMESTAMP in seconds, both images whole."""
     bare = ("bigint", "int", "smallint", "tinyint", "decimal", "double")
     spelled = {"timestamp": lambda text: f'"{epoch_seconds(text)}"', **dict.fromkeys(bare, str)}
@@ -229,7 +241,7 @@ def oms_default() -> Writer:
     words = {"snapshot": "ROW", "insert": "INSERT", "update": "UPDATE", "delete": "DELETE"}
     head = '{"allMetaData":{"checkpoint":"%d","record_primary_key":"id",'
     head += '"source_identity":"ob_mysql_1","record_primary_value":"%s","dbType":"OB_MYSQL",'
-    head += f'"table_name":"{TABLE}","db":"tenant_1.{DATABASE}"'
+    head += f'"table_name":"%s","db":"tenant_1.{DATABASE}"'
     place = ',"timestamp":"%d","storeDataSequence":%d%05d,"transId":"1002_%d"'
 
     def image(row: Row | None) -> str:
@@ -241,7 +253,7 @@ def oms_default() -> Writer:
 
     def write(change: Change, number: int, seconds: int) -> bytes:
         operation, before, after = change
-        meta = head % (seconds, (after or before)[0])
+        meta = head % (seconds, (after or before)[0], table_of(change, tables))
         if operation != "snapshot":
             meta += place % (seconds, seconds, (number - 1) % CHANGES_A_SECOND, number)
         old, new = image(before), image(after)
@@ -258,7 +270,7 @@ def epoch_seconds(text: str) -> int:
     return days * 86_400 + clock
 
 
-def dts_avro() -> Writer:
+def dts_avro(tables: int = 1) -> Writer:
     """Return the writer of DTS's Avro: a bare datum of avro/dts_avro.avsc, both images whole.
 
     The bytes are put together here, which takes half as long as fastavro.
@@ -271,10 +283,9 @@ def dts_avro() -> Writer:
     count = avro_long(len(NAMES))
     operations = {"snapshot": 16, "insert": 0, "update": 1, "delete": 2}
     source = avro_string("0") + avro_long(0) + avro_string("8.0.32")
-    # The table, no process timestamps, the tags, the columns.
-    table = avro_long(1) + avro_string(f"{DATABASE}.{TABLE}") + avro_long(0)
-    table += avro_long(len(tags)) + texts + avro_long(0)
-    table += avro_long(2) + count + fields + avro_long(0)
+    # No process timestamps, the tags, the columns.
+    rest = avro_long(0) + avro_long(len(tags)) + texts + avro_long(0)
+    rest += avro_long(2) + count + fields + avro_long(0)
 
     def image(row: Row | None) -> bytes:
         if row is None:
@@ -294,7 +305,7 @@ def dts_avro() -> Writer:
             position,
             source,
             avro_long(operations[operation]),
-            table,
+            avro_long(1) + avro_string(f"{DATABASE}.{table_of(change, tables)}") + rest,
             image(before),
             image(after),
             avro_long(seconds * 1000 + 17),
@@ -421,9 +432,9 @@ def write_partition(folder: str, format: str, counts: tuple[int, ...], partition
 class Partition:
     """One partition of the topic, written in the order of its offsets."""
 
-    def __init__(self, format: str, partition: int) -> None:
+    def __init__(self, format: str, partition: int, tables: int = 1) -> None:
         self.partition, self.offset = partition, 0  # of the next message
-        self.source, self.writer = Source(partition), WRITERS[format]()
+        self.source, self.writer = Source(partition), WRITERS[format](tables)
 
     def write(self, folder: Path, count: int, mix: tuple[float, float] | None) -> int:
         """Write the next messages into files; return the bytes of their values.

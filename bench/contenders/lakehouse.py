@@ -1,4 +1,4 @@
-"""This project itself, in a copy that has one gold table: that of the benchmark.
+"""This project itself, in a copy that has the gold table of the benchmark only, or several like it.
 
 Cold, each step is what one would type: `lakehouse ingest files`, then dbt, each a process. Warm,
 both run in one process with one Spark.
@@ -16,7 +16,7 @@ from contextlib import redirect_stderr
 from pathlib import Path
 
 from bench.contender import run
-from bench.topics import COLUMNS, TABLE, TOPIC
+from bench.topics import COLUMNS, TABLE, TOPIC, table_name
 
 PROJECT = Path(__file__).parents[2]
 NEEDED = ("dbt_project.yml", "avro", "macros", "models", "profiles", "profiles.yml", "seeds")
@@ -35,9 +35,10 @@ OWN_COLUMNS |= {"_offset": "bigint", "_row_number": "int", "_bronze_version": "b
 class Lakehouse:
     """A lakehouse, each of whose steps is two processes."""
 
-    def __init__(self, work: Path, format: str, memory: str) -> None:
+    def __init__(self, work: Path, format: str, memory: str, tables: int = 1) -> None:
         self.home, self.project = work / "lakehouse", work / "project"
-        copy_project(self.project, format)
+        self.tables = [table_name(number) for number in range(tables)]
+        copy_project(self.project, format, self.tables)
         self.home.mkdir()
         os.environ.update(LAKEHOUSE_DIR=str(self.home), LAKEHOUSE_MEMORY=memory)
         os.environ.update(DBT_TARGET_PATH=str(work / "target"), DBT_LOG_PATH=str(work / "logs"))
@@ -74,18 +75,17 @@ class Lakehouse:
             raise RuntimeError(f"{name} {' '.join(arguments)}: {done.stdout}{done.stderr}")
 
     def model_seconds(self) -> dict[str, float]:
-        """Return what the change log and the table took in the last run of dbt."""
+        """Return what the change log and the tables took in the last run of dbt."""
         results = json.loads(self.results.read_text())["results"]
-        names = {f"model.cdc_lakehouse.{name}": name for name in ("events", TABLE)}
-        took = {names.get(result["unique_id"]): result["execution_time"] for result in results}
-        return {"silver": took["events"], "gold": took[TABLE]}
+        took = {result["unique_id"].split(".")[-1]: result["execution_time"] for result in results}
+        return {"silver": took["events"], "gold": sum(took[table] for table in self.tables)}
 
     def write_result(self, path: Path) -> None:
         from dbt.adapters.lakehouse.connections import root_session
 
         texts = ", ".join(f"cast({name} as string) as {name}" for name in COLUMNS)
-        found = root_session({}).sql(f"select {texts} from gold.{TABLE}")
-        found.write.parquet(str(path))
+        queries = [f"select {texts} from gold.{table}" for table in self.tables]
+        root_session({}).sql(" union all ".join(queries)).write.parquet(str(path))
 
     def close(self) -> None:
         """Nothing runs between the steps."""
@@ -98,8 +98,8 @@ class WarmLakehouse(Lakehouse):
     metastore that a thread has used first.
     """
 
-    def __init__(self, work: Path, format: str, memory: str) -> None:
-        super().__init__(work, format, memory)
+    def __init__(self, work: Path, format: str, memory: str, tables: int = 1) -> None:
+        super().__init__(work, format, memory, tables)
         from cdc_lakehouse.session import open_session
         from dbt.adapters.lakehouse.connections import root_session
 
@@ -138,8 +138,8 @@ class WarmLakehouse(Lakehouse):
         connections._root = connections._held = None
 
 
-def copy_project(target: Path, format: str) -> None:
-    """Copy what dbt needs of the project, with one route and one gold table."""
+def copy_project(target: Path, format: str, tables: list[str]) -> None:
+    """Copy what dbt needs of the project, with one route, and with gold tables that are alike."""
     for name in NEEDED:
         source, copy = PROJECT / name, target / name
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -156,15 +156,16 @@ def copy_project(target: Path, format: str) -> None:
         if folder.is_dir():
             shutil.rmtree(folder)
     (gold / "shop").mkdir()
-    (gold / "shop" / f"{TABLE}.sql").write_text(gold_model(format))
-    (gold / "shop" / "_shop.yml").write_text(json.dumps(gold_properties(), indent=1))
+    for table in tables:
+        (gold / "shop" / f"{table}.sql").write_text(gold_model(format, table))
+    (gold / "shop" / "_shop.yml").write_text(json.dumps(gold_properties(tables), indent=1))
     problems = gold / "gold_problems.sql"
     others = rf"\n *\{{?\{{? *ref\('(?!{TABLE}')\w+'\),"
     problems.write_text(re.sub(others, "", problems.read_text()))
 
 
-def gold_model(format: str) -> str:
-    """Return the SQL of the gold table."""
+def gold_model(format: str, table: str) -> str:
+    """Return the SQL of a gold table."""
     columns = ["{{ change_columns() }}"]
     for name, mysql_type in COLUMNS.items():
         text, data_type = f"image['{name}']", gold_type(mysql_type)
@@ -178,20 +179,19 @@ def gold_model(format: str) -> str:
     listed = ",\n    ".join(columns)
     return (
         f"select\n    {listed}\nfrom {{{{ ref('row_images') }}}}\n"
-        f"where database_name = 'shop' and table_name = '{TABLE}'\n"
+        f"where database_name = 'shop' and table_name = '{table}'\n"
     )
 
 
-def gold_properties() -> dict:
-    """Return the names, types and key of the gold table, which is YAML when it is JSON."""
+def gold_properties(tables: list[str]) -> dict:
+    """Return the names, types and keys of the gold tables, which is YAML when it is JSON."""
     types = {name: gold_type(mysql_type) for name, mysql_type in COLUMNS.items()} | OWN_COLUMNS
     model = {
-        "name": TABLE,
         "description": "Orders as they are now. One row per order.",
         "constraints": [{"type": "primary_key", "columns": ["id"]}],
         "columns": [{"name": name, "data_type": kind} for name, kind in types.items()],
     }
-    return {"models": [model]}
+    return {"models": [{"name": table, **model} for table in tables]}
 
 
 def gold_type(mysql_type: str) -> str:
