@@ -64,7 +64,7 @@ class Watch(threading.Thread):
 
     def sample(self) -> None:
         """Look at the processes of the leader's session, and at the children of such processes."""
-        memory, alive = 0, set()
+        memory, alive, sizes = 0, set(), {}
         members = {process for process, _ in self.alive} | {self.leader}
         for process in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
             with suppress(OSError):
@@ -74,7 +74,10 @@ class Watch(threading.Thread):
                     members.add(process)
                     alive.add((process, started))
                     self.ticks[process, started] = int(fields[11]) + int(fields[12])
-                    memory += int(fields[21]) * PAGE
+                    sizes[process] = int(fields[20])
+                    # Equal, it is a fork before its own program begins: the pages are its parent's.
+                    if sizes[process] != sizes.get(parent):
+                        memory += int(fields[21]) * PAGE
         self.peak, self.alive = max(self.peak, memory), alive
 
     def stop(self) -> None:
