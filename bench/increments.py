@@ -35,6 +35,12 @@ class Increments:
         (work / "home").mkdir()
         self.lakehouse = WarmLakehouse(work / "home", given.format, given.memory, tables)
 
+    def begin(self, messages: int) -> None:
+        """Bring in a first history, then increments that are not counted."""
+        self.step(messages)
+        for _ in range(WARM_UP):
+            self.step(self.size, INCREMENT_MIX)
+
     def step(self, messages: int, mix: tuple[float, float] | None = None) -> float:
         """Bring the next messages into the table; return the seconds."""
         folder = self.land(messages, mix)
@@ -90,9 +96,7 @@ def main() -> None:
         run = Increments(work, given)
         print(f"{machine()}\n\n| {given.increment:,} messages behind | s | each |\n|---|---|---|")
         progress(f"a history of {given.messages:,} messages")
-        run.step(given.messages)
-        for _ in range(WARM_UP):
-            run.step(given.increment, INCREMENT_MIX)
+        run.begin(given.messages)
         print(run.row(f"{given.messages:,}"), flush=True)
         progress("ten times as many")
         run.step(given.messages * 9, HISTORY_MIX)

@@ -4,9 +4,8 @@ Each line is a lakehouse of its own in a process that stays, whose tables share 
 the tables hold is compared at the end, as in the benchmark.
 """
 
-from bench.increments import WARM_UP, Increments, arguments
+from bench.increments import Increments, arguments
 from bench.run import machine, progress, work_folder
-from bench.topics import INCREMENT_MIX
 
 
 def main() -> None:
@@ -20,9 +19,7 @@ def main() -> None:
             progress(f"{tables} tables, {with_news} with news")
             with work_folder() as work:
                 run = Increments(work, given, tables, with_news)
-                run.step(given.messages)
-                for _ in range(WARM_UP):
-                    run.step(given.increment, INCREMENT_MIX)
+                run.begin(given.messages)
                 row = run.row(f"{with_news} of {tables}")
                 print(f"{row} {run.differences() or 'equal'} |", flush=True)
                 run.lakehouse.close()

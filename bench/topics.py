@@ -283,7 +283,7 @@ def dts_avro(tables: int = 1) -> Writer:
     count = avro_long(len(NAMES))
     operations = {"snapshot": 16, "insert": 0, "update": 1, "delete": 2}
     source = avro_string("0") + avro_long(0) + avro_string("8.0.32")
-    # No process timestamps, the tags, the columns.
+    # Behind the table: no process timestamps, the tags, the columns.
     rest = avro_long(0) + avro_long(len(tags)) + texts + avro_long(0)
     rest += avro_long(2) + count + fields + avro_long(0)
 
@@ -305,7 +305,9 @@ def dts_avro(tables: int = 1) -> Writer:
             position,
             source,
             avro_long(operations[operation]),
-            avro_long(1) + avro_string(f"{DATABASE}.{table_of(change, tables)}") + rest,
+            avro_long(1),
+            avro_string(f"{DATABASE}.{table_of(change, tables)}"),
+            rest,
             image(before),
             image(after),
             avro_long(seconds * 1000 + 17),
