@@ -78,7 +78,7 @@ def open_spark(work: Path, memory: str) -> SparkSession:
     from cdc_lakehouse.session import open_session
 
     os.environ.update(LAKEHOUSE_DIR=str(work), LAKEHOUSE_MEMORY=memory)
-    return open_session(metastore=False)
+    return open_session(metastore=False, is_long=True)
 
 
 def spark_limits(
