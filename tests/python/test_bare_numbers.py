@@ -1,4 +1,7 @@
-"""`quote_numbers` puts every bare number of a JSON text in quotes, and touches nothing else."""
+"""`quote_numbers` puts every bare number of a JSON text in quotes, and touches nothing else.
+
+`quote_fractions` does so where a fraction is bare; integers alone may stay as they are.
+"""
 
 import json
 import os
@@ -19,6 +22,8 @@ NUMBERS = [
     "-0.10",
     "1e5",
     "2.5E-30",
+    "1E-7",
+    "3e+8",
     "9" * 40,
     "0.1234567890123456789",
 ]
@@ -26,17 +31,28 @@ BLANKS = ["", "", " ", "\n", "\t "]
 NO_NUMBERS = ["01", "1.", "-", ".5", "1a", "--1", "1.2.3", "+1", "1e", "0x1F"]
 
 
-@pytest.fixture(scope="module")
-def quoted(spark):
-    macro = Template((PROJECT / "macros" / "messages" / "quote_numbers.sql").read_text())
-    expression = macro.module.quote_numbers("text")
+def quoting(spark, name, **macros):
+    """Return the macro `name` as a function of texts, and itself."""
+    source = (PROJECT / "macros" / "messages" / f"{name}.sql").read_text()
+    macro = getattr(Template(source).make_module(macros), name)
+    expression = macro("text")
 
     def quote(*texts):
         rows = spark.createDataFrame(list(enumerate(texts)), "place int, text string")
         found = rows.selectExpr("place", f"{expression} as text").collect()
         return [row.text for row in sorted(found)]
 
-    return quote
+    return quote, macro
+
+
+@pytest.fixture(scope="module")
+def quoted(spark):
+    return quoting(spark, "quote_numbers")[0]
+
+
+@pytest.fixture(scope="module")
+def quoted_fractions(spark):
+    return quoting(spark, "quote_fractions", quote_numbers=quoting(spark, "quote_numbers")[1])[0]
 
 
 def draw(draws, depth=3):
@@ -84,3 +100,21 @@ def test_a_long_text_is_no_more_than_long(quoted, unit):
     before = '{"a": "' + unit * (LENGTH // len(unit)) + '", "b": '
     (found,) = quoted(before + "1.10}")
     assert found == before + '"1.10"}'
+
+
+def test_a_message_with_a_bare_fraction_has_all_its_numbers_quoted(quoted_fractions):
+    draws = random.Random(int(os.environ["SEED"]))
+    values = [[f'{{"a": {side}}}' for side in draw(draws)] for _ in range(10_000)]
+    found = quoted_fractions(*(bare for bare, _ in values))
+    with_fractions = 0
+    for (bare, text), outcome in zip(values, found, strict=True):
+        fractions = []
+        json.loads(bare, parse_float=fractions.append)
+        with_fractions += bool(fractions)
+        assert outcome == text or (outcome == bare and not fractions)
+    assert 1_000 < with_fractions < 9_000
+
+
+def test_a_message_that_quotes_its_fractions_is_left_alone(quoted_fractions):
+    text = '{"id":7,"data":[{"a":"12.50","b":"22:13:20.5","c":"1e5","d":null}],"types":{"a":3}}'
+    assert quoted_fractions(text) == [text]
