@@ -36,6 +36,7 @@ read as (
         coalesce(nullif(json.table, ''), {{ truncated_table('json.sql') }}) as source_table,
         json.sql as statement,
         coalesce(json.mysqltype, json.columntype) as sent_types,
+        {{ has_repeated_keys('sent_types') }} as repeats_types,
         {{ field_of_rows(deleted_row_in) }} as image_field,
         if(image_field = 'old', json.old, json.data) as row_images,
         if(json.type = 'UPDATE', json.old, cast(null as array<map<string, string>>)) as old_images
@@ -47,7 +48,7 @@ checked as (
 
     select
         *,
-        if(value is null, null, {{ canal_problem(types='sent_types') }}) as problem
+        if(value is null, null, {{ canal_problem() }}) as problem
     from read
 
 ),
@@ -58,7 +59,7 @@ rows as (
     select
         *,
         if(problem is null, kind, 'rejected') as outcome,
-        if(problem is null, {{ distinct_keys('sent_types') }}, null) as types,
+        if(problem is null, {{ distinct_keys('sent_types', repeats='repeats_types') }}, null) as types,
         {{ canal_rows() }} as (row_number, image)
     from checked
 

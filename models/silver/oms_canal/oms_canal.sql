@@ -30,6 +30,8 @@ read as (
         {{ database_or_default('json.database', 'kind') }} as source_database,
         coalesce(nullif(json.table, ''), {{ truncated_table('json.sql') }}) as source_table,
         json.sql as statement,
+        json.mysqltype as sent_types,
+        {{ has_repeated_keys('json.mysqltype') }} as repeats_types,
         'data' as image_field,
         json.data as row_images,
         if(json.type = 'UPDATE', json.old, cast(null as array<map<string, string>>)) as old_images
@@ -52,7 +54,7 @@ rows as (
     select
         *,
         if(problem is null, kind, 'rejected') as outcome,
-        if(problem is null, {{ distinct_keys('mysqltype') }}, null) as types,
+        if(problem is null, {{ distinct_keys('sent_types', repeats='repeats_types') }}, null) as types,
         {{ canal_rows() }} as (row_number, image)
     from checked
 
