@@ -55,14 +55,12 @@ def measure(
     del values
     seconds = {}
     spark = open_spark(work, memory)
-    for name, limit in spark_limits(spark, work, format).items():
-        seconds[name] = _median(limit, files, repeats)
+    for name, limit in spark_limits(spark, work, format, files).items():
+        seconds[name] = _median(limit, repeats)
     spark.stop()
     if format == "dts_avro":
         with get_context("spawn").Pool() as pool:
-            seconds["fastavro"] = _median(
-                lambda some: pool.map(decode_file, some, 1), files, repeats
-            )
+            seconds["fastavro"] = _median(lambda: pool.map(decode_file, files, 1), repeats)
     return {
         name: {
             "seconds": round(took, 3),
@@ -82,23 +80,23 @@ def open_spark(work: Path, memory: str) -> SparkSession:
 
 
 def spark_limits(
-    spark: SparkSession, work: Path, format: str
-) -> dict[str, Callable[[list[Path]], None]]:
+    spark: SparkSession, work: Path, format: str, files: list[Path]
+) -> dict[str, Callable[[], None]]:
     """Return what Spark is asked for, by name."""
 
-    def read(files: list[Path]) -> DataFrame:
+    def read() -> DataFrame:
         return spark.read.parquet(*map(str, files))
 
-    def only_read(files: list[Path]) -> None:
-        read(files).write.format("noop").mode("overwrite").save()
+    def only_read() -> None:
+        read().write.format("noop").mode("overwrite").save()
 
-    def write_delta(files: list[Path]) -> None:
+    def write_delta() -> None:
         shutil.rmtree(work / "delta", ignore_errors=True)
-        read(files).write.format("delta").save(str(work / "delta"))
+        read().write.format("delta").save(str(work / "delta"))
 
-    def parse_json(files: list[Path]) -> None:
+    def parse_json() -> None:
         envelope = f"from_json(cast(value as string), '{ENVELOPES[format]}')"
-        parsed = read(files).selectExpr("topic", "partition", "offset", f"{envelope} as message")
+        parsed = read().selectExpr("topic", "partition", "offset", f"{envelope} as message")
         parsed.write.option("compression", "zstd").mode("overwrite").parquet(str(work / "json"))
 
     limits = {"read": only_read, "Delta write": write_delta}
@@ -118,12 +116,12 @@ def decode_file(file: Path) -> None:
 _schema: list = []  # of this process, once it has decoded something
 
 
-def _median(limit: Callable[[list[Path]], None], files: list[Path], repeats: int) -> float:
-    limit(files)
+def _median(limit: Callable[[], object], repeats: int) -> float:
+    limit()
     seconds = []
     for _ in range(repeats):
         began = time.perf_counter()
-        limit(files)
+        limit()
         seconds.append(time.perf_counter() - began)
     return statistics.median(seconds)
 

@@ -31,10 +31,12 @@ BLANKS = ["", "", " ", "\n", "\t "]
 NO_NUMBERS = ["01", "1.", "-", ".5", "1a", "--1", "1.2.3", "+1", "1e", "0x1F"]
 
 
-def quoting(spark, name, **macros):
-    """Return the macro `name` as a function of texts, and itself."""
+def read_macro(name, **macros):
     source = (PROJECT / "macros" / "messages" / f"{name}.sql").read_text()
-    macro = getattr(Template(source).make_module(macros), name)
+    return getattr(Template(source).make_module(macros), name)
+
+
+def quoting(spark, macro):
     expression = macro("text")
 
     def quote(*texts):
@@ -42,17 +44,18 @@ def quoting(spark, name, **macros):
         found = rows.selectExpr("place", f"{expression} as text").collect()
         return [row.text for row in sorted(found)]
 
-    return quote, macro
+    return quote
 
 
 @pytest.fixture(scope="module")
 def quoted(spark):
-    return quoting(spark, "quote_numbers")[0]
+    return quoting(spark, read_macro("quote_numbers"))
 
 
 @pytest.fixture(scope="module")
 def quoted_fractions(spark):
-    return quoting(spark, "quote_fractions", quote_numbers=quoting(spark, "quote_numbers")[1])[0]
+    quote_numbers = read_macro("quote_numbers")
+    return quoting(spark, read_macro("quote_fractions", quote_numbers=quote_numbers))
 
 
 def draw(draws, depth=3):
