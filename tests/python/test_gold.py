@@ -181,6 +181,19 @@ def test_a_full_refresh_gives_the_same_stored_rows(laboratory):
     assert laboratory.stored() == before
 
 
+@pytest.mark.parametrize(
+    "hook", ["set spark.sql.session.timeZone = Asia/Shanghai", "set time zone 'Asia/Tokyo'"]
+)
+def test_a_hook_cannot_change_what_a_value_means(laboratory, hook):
+    laboratory.deliver(change("DELETE", 1, thing(99, "never there")))
+    write_models(laboratory.lakehouse.project, {"things": f'pre_hook="/* a */ {hook}"'})
+    (said,) = laboratory.lakehouse.dbt("run", "-s", "things", fails=True)
+    write_models(laboratory.lakehouse.project)
+    assert "A SET statement sets spark.sql.session.timeZone to" in said
+    zone = "select current_timezone() as zone"
+    assert laboratory.lakehouse.query(zone) == [{"zone": "UTC"}]
+
+
 def test_a_model_without_a_key_is_refused_when_it_is_compiled(laboratory):
     write_models(laboratory.lakehouse.project, yaml=YAML.replace("constraints", "# constraints"))
     said = laboratory.lakehouse.dbt("compile", "-s", "things", fails=True)
