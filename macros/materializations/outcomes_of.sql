@@ -1,14 +1,20 @@
 {#-
-    The union of the formats' models and of what has no model. A run leaves out the formats that have nothing new: Spark
-    takes seconds to plan each of them, though there is nothing to read.
+    The union of the formats' models and of what has no model, column by column as the contract names them: a union goes by the
+    place of a column, and two of one type could change places unseen. A run leaves out the formats that have nothing new:
+    Spark takes seconds to plan each of them, though there is nothing to read.
 -#}
 {% macro outcomes_of(formats) -%}
     {%- set wanted = formats_to_settle(formats) -%}
     {%- for format in formats if format in wanted -%}
-    select * from {{ ref(format) }}
+    select {{ columns_of_outcomes(format) }} from {{ ref(format) }} as {{ format }}
     union all
     {% endfor -%}
-    select * from {{ ref('unrouted') }}
+    select {{ columns_of_outcomes('unrouted') }} from {{ ref('unrouted') }} as unrouted
+{%- endmacro %}
+
+{#- The columns of the contract, each behind the model's name, so that an error says which model lacks which. -#}
+{% macro columns_of_outcomes(model_name) -%}
+    {%- for name in model.columns if name != 'loaded_at' %}{{ model_name }}.{{ adapter.quote(name) }}{{ ', ' if not loop.last }}{% else %}*{% endfor -%}
 {%- endmacro %}
 
 {% macro formats_to_settle(formats) -%}

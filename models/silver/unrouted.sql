@@ -3,10 +3,7 @@ with
 messages as (
 
     select * from {{ ref('messages') }}
-    where format not in (
-        'canal', 'drs_avro', 'drs_json', 'drs_json_c', 'dts_avro', 'dts_canal', 'dts_shareplex', 'dataworks_kafka', 'oceanbase_avro',
-        'oceanbase_canal', 'oms_canal', 'oms_dataworks', 'oms_default', 'oms_default_extend', 'oms_shareplex'
-    )
+    where format not in ('{{ formats() | join("', '") }}')
 
 )
 
@@ -38,7 +35,7 @@ select
     if(
         format = 'unrouted',
         'seeds/topics.csv has no line for topic ' || left(topic, 900),
-        'seeds/topics.csv gives topic ' || left(topic, 900) || ' the format ' || format || ', which has no model'
+        'seeds/topics.csv gives topic ' || left(topic, 900) || ' the format ' || format || ', which macros/formats.sql does not name'
     ) as reject_detail,
     bronze_version
 from messages

@@ -9,25 +9,6 @@ from cdc_lakehouse.errors import LakehouseError
 
 UNROUTED = "unrouted"
 COLUMNS = ("topic", "format", "time_zone", "avro_schema", "delete_image", "database")
-FORMATS = frozenset(
-    {
-        "oms_default",
-        "oms_default_extend",
-        "oms_canal",
-        "oms_dataworks",
-        "oms_shareplex",
-        "oceanbase_avro",
-        "oceanbase_canal",
-        "canal",
-        "dataworks_kafka",
-        "dts_avro",
-        "dts_canal",
-        "dts_shareplex",
-        "drs_avro",
-        "drs_json",
-        "drs_json_c",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -115,15 +96,16 @@ def _checked(path, reader, project_dir: Path) -> list[Route]:
             raise LakehouseError(f"{where}: the topic is empty. Name a topic or delete the line.")
         if route.topic in routes:
             raise LakehouseError(f"{where}: {route.topic!r} is already above. Delete one line.")
-        if not _is_format(route.format, project_dir):
+        if route.format not in formats(project_dir):
             raise LakehouseError(
                 f"{where}: unknown format {route.format!r}. Use one of "
-                f"{', '.join(sorted(FORMATS))}, or add models/silver/{route.format}/."
+                f"{', '.join(formats(project_dir))}, or add models/silver/{route.format}/."
             )
         routes[route.topic] = route
     return list(routes.values())
 
 
-def _is_format(name: str, project_dir: Path) -> bool:
-    folder = project_dir / "models" / "silver" / name
-    return name in FORMATS or (re.fullmatch(r"[a-z]\w*", name) is not None and folder.is_dir())
+def formats(project_dir: Path) -> list[str]:
+    """Return the formats of a project: folders of models/silver with a model of their name."""
+    models = (project_dir / "models" / "silver").glob("*/*.sql")
+    return sorted(path.stem for path in models if path.stem == path.parent.name)

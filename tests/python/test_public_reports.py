@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from shop import as_text, write_messages
 
 from cdc_lakehouse.add_table import Gold, find_table, seen_tables
@@ -24,14 +25,51 @@ NAMES = [report["name"] for report in REPORTS]
 WITH_GOLD = [report for report in REPORTS if "gold" in report]
 
 
+# A format of a project's own. Its model has the columns of the contract from the last to the first.
+HOUSE = {
+    **{name: name for name in ("topic", "partition", "offset", "format", "bronze_version")},
+    "ingested_at": "ingested_at",
+    "row_number": "0",
+    "kind": "'row_change'",
+    "operation": "'insert'",
+    "database_name": "'house'",
+    "table_name": "'words'",
+    "after": "map('word', cast(value as string))",
+}
+
+
+def house_model(project, *left_out):
+    events = yaml.safe_load((project / "models" / "silver" / "_events.yml").read_text())
+    columns = [
+        c for c in events["models"][0]["columns"] if c["name"] not in ("loaded_at", *left_out)
+    ]
+    listed = ",\n    ".join(
+        f"cast({HOUSE.get(c['name'], 'null')} as {c['data_type']}) as {c['name']}"
+        for c in reversed(columns)
+    )
+    return f"select\n    {listed}\nfrom {{{{ ref('messages') }}}}\nwhere format = 'house'\n"
+
+
+def write_house(project, *left_out):
+    folder = project / "models" / "silver" / "house"
+    folder.mkdir(exist_ok=True)
+    (folder / "house.sql").write_text(house_model(project, *left_out))
+
+
 def add_routes(project):
+    write_house(project)
+    formats = project / "macros" / "formats.sql"
+    formats.write_text(
+        formats.read_text().replace("'oms_canal',", "'house',\n        'oms_canal',")
+    )
     topics = project / "seeds" / "topics.csv"
     routes = "".join(f"{report['name']},{report['route']}\n" for report in REPORTS)
-    topics.write_text(topics.read_text() + routes)
+    topics.write_text(f"{topics.read_text()}{routes}house,house,,,,\n")
 
 
 def land(folder):
     """Write each report's messages below a landing folder."""
+    write_messages(folder / "house" / "0.parquet", [("house", 0, 0, b"hello")])
     for report in REPORTS:
         name, path = report["name"], folder / report["name"]
         if "file" in report:
@@ -118,3 +156,24 @@ def test_gold_is_the_table_of_the_source(lakehouse, report):
         assert sought in found
     if "problems" in gold:
         assert [p["column"] for row in rows for p in row["_problems"]] == gold["problems"]
+
+
+def test_a_format_gives_its_columns_in_any_order(outcomes):
+    (row,) = outcomes["house"][0]
+    assert (row["before"], row["after"]) == (None, {"word": "hello"})
+    assert (row["database_name"], row["table_name"], row["schema_name"]) == ("house", "words", None)
+
+
+def test_a_format_without_a_column_of_the_contract_is_named_with_it(lakehouse, tmp_path):
+    write_house(lakehouse.project, "before")
+    write_messages(tmp_path / "1.parquet", [("house", 0, 1, b"world")])
+    lakehouse.ingest(tmp_path)
+    (said,) = lakehouse.dbt("run", "-s", "events", fails=True)
+    assert "`house`.`before`" in said
+    write_house(lakehouse.project)
+    lakehouse.dbt("run", "-s", "events")
+    rows = lakehouse.query("select offset, after from silver.events where topic = 'house'")
+    assert rows == [
+        {"offset": 0, "after": {"word": "hello"}},
+        {"offset": 1, "after": {"word": "world"}},
+    ]

@@ -5,6 +5,7 @@ import pytest
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import read_routes
 
+FORMATS = ("oms_default", "oms_canal", "dts_avro", "dts_canal", "drs_avro", "drs_json")
 HEADER = "topic,format,time_zone,avro_schema,delete_image,database\n"
 
 
@@ -12,6 +13,10 @@ HEADER = "topic,format,time_zone,avro_schema,delete_image,database\n"
 def project(tmp_path):
     def write(text):
         (tmp_path / "seeds").mkdir(exist_ok=True)
+        for name in FORMATS:
+            folder = tmp_path / "models" / "silver" / name
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{name}.sql").touch()
         (tmp_path / "seeds" / "topics.csv").write_bytes(text.encode())
         return tmp_path
 
@@ -50,7 +55,9 @@ def test_equally_literal_globs_are_taken_in_alphabetical_order(project):
 
 def test_a_folder_of_models_makes_a_format(project):
     root = project(HEADER + "t,ogg_json,,,,\n")
-    (root / "models" / "silver" / "ogg_json").mkdir(parents=True)
+    folder = root / "models" / "silver" / "ogg_json"
+    folder.mkdir(parents=True)
+    (folder / "ogg_json.sql").touch()
 
     assert read_routes(root).format_of("t") == "ogg_json"
 
@@ -58,7 +65,7 @@ def test_a_folder_of_models_makes_a_format(project):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (HEADER + "t,canal,,,,\n", "line 2: unknown format 'canal'"),
+        (HEADER + "t,cannal,,,,\n", "line 2: unknown format 'cannal'"),
         (HEADER + "t,../silver,,,,\n", "line 2: unknown format '../silver'"),
         (HEADER + "t,dts_canal,,,,\nu,dts_avro,,,,\nt,dts_avro,,,,\n", "line 4: 't' is already"),
         (HEADER + ",dts_canal,,,,\n", "line 2: the topic is empty"),

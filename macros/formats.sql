@@ -1,0 +1,20 @@
+{#- The formats that this project reads: each has a model of its name. Here, and nowhere else, a format is named to be read. -#}
+{% macro formats() -%}
+    {{ return([
+        'canal',
+        'dataworks_kafka',
+        'drs_avro',
+        'drs_json',
+        'drs_json_c',
+        'dts_avro',
+        'dts_canal',
+        'dts_shareplex',
+        'oceanbase_avro',
+        'oceanbase_canal',
+        'oms_canal',
+        'oms_dataworks',
+        'oms_default',
+        'oms_default_extend',
+        'oms_shareplex',
+    ]) }}
+{%- endmacro %}
