@@ -27,6 +27,10 @@
 
     {%- if not window.profile and read is not none -%}
         {{ nothing_new() }}
+    {%- elif adapter.reads_a_part_only(sql) -%}
+        {{ name_query('outcomes', sql) }}
+        {{ get_assert_columns_equivalent('select * from outcomes') }}
+        {{ nothing_written() }}
     {%- else -%}
         {{ name_query('outcomes', sql) }}
         {{ get_assert_columns_equivalent('select * from outcomes') }}

@@ -2,3 +2,12 @@
 {% macro nothing_new() -%}
     {% do store_raw_result('main', message='NOTHING NEW', code='NOTHING NEW', rows_affected='0') %}
 {%- endmacro %}
+
+{#-
+    The result of a materialization that was given a part of its sources only (`--empty`, `--sample`): its query has been
+    checked, and nothing is written, for what it left out would not be read again.
+-#}
+{% macro nothing_written() -%}
+    {% do log(this ~ ': nothing is written with --empty or --sample; the next run reads what is new.', info=true) %}
+    {% do store_raw_result('main', message='NOT WRITTEN', code='NOT WRITTEN', rows_affected='0') %}
+{%- endmacro %}

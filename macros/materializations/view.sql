@@ -7,6 +7,12 @@
     {%- set definition = adapter.definition_of_view(sql) -%}
     {%- set existing = load_cached_relation(this) -%}
 
+    {#- A view of nothing must not take the place of one that is read. -#}
+    {%- if existing is not none and existing.is_view and adapter.reads_a_part_only(sql) -%}
+        {{ nothing_written() }}
+        {{ return({'relations': [existing]}) }}
+    {%- endif -%}
+
     {%- if (
         existing is not none and existing.is_view and not should_full_refresh()
         and adapter.view_property(existing, 'cdc_lakehouse.definition') == definition

@@ -12,6 +12,7 @@ from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
+from dbt.flags import get_flags
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
@@ -33,6 +34,9 @@ from dbt.adapters.lakehouse.connections import (
     LakehouseConnectionManager,
     short_errors,
 )
+
+# The names that dbt gives a reference of which it takes no row, or those of some time.
+PARTS = ("_dbt_limit_subq", "_dbt_et_filter_subq")
 
 
 @dataclass
@@ -75,6 +79,16 @@ class LakehouseAdapter(SparkAdapter):
     def take_note(self, subject: str) -> Any:
         """Return what was left under a subject, once; None if nothing was."""
         return self._notes.pop(subject, None)
+
+    @available.parse(lambda *args, **kwargs: False)
+    def reads_a_part_only(self, sql: str) -> bool:
+        """Tell whether `ref` and `source` give a model less than there is: --empty, --sample.
+
+        A table that then noted what it has read would never read the rest.
+        """
+        flags = get_flags()
+        is_asked = bool(getattr(flags, "EMPTY", False) or getattr(flags, "SAMPLE", None))
+        return is_asked or any(part in sql for part in PARTS)
 
     def _spark(self) -> SparkSession:
         return self.connections.get_thread_connection().handle.handle.spark
