@@ -5,7 +5,6 @@ and has `row(value)`: one bare Avro datum (no header, no schema id) to a tuple i
 COLUMNS. Whatever is wrong with the bytes is raised as `Refused`; `decode` makes a row of that.
 """
 
-import codecs
 import gc
 import json
 import re
@@ -15,6 +14,8 @@ from pathlib import Path
 
 import pyarrow as pa
 from fastavro import parse_schema, schemaless_reader
+
+from udfs import _charsets
 
 RETURN_TYPE = (
     "error_code string, error_detail string, shape string, operation string, "
@@ -466,60 +467,7 @@ def _as_single(value):
         return None
 
 
-# Names that MySQL, and some that Oracle and Java, give to charsets which Python calls otherwise.
-_CODECS = {
-    "utf8": "utf-8",
-    "utf8mb3": "utf-8",
-    "utf8mb4": "utf-8",
-    "al32utf8": "utf-8",
-    "ucs2": "utf-16-be",
-    "utf16": "utf-16-be",
-    "utf16be": "utf-16-be",
-    "utf16le": "utf-16-le",
-    "al16utf16": "utf-16-be",
-    "utf32": "utf-32-be",
-    "latin1": "latin1",
-    "latin2": "iso8859-2",
-    "latin5": "iso8859-9",
-    "latin7": "iso8859-13",
-    "greek": "iso8859-7",
-    "hebrew": "iso8859-8",
-    "tis620": "tis-620",
-    "ascii": "ascii",
-    "koi8r": "koi8-r",
-    "koi8u": "koi8-u",
-    "gbk": "gbk",
-    "zhs16gbk": "gbk",
-    "gb2312": "gb2312",
-    "gb18030": "gb18030",
-    "big5": "big5",
-    "ujis": "euc_jp",
-    "eucjpms": "euc_jp",
-    "sjis": "shift_jis",
-    "cp932": "cp932",
-    "euckr": "cp949",
-    "hp8": "hp-roman8",
-    "macroman": "mac-roman",
-    "macce": "mac-latin2",
-}
-# MySQL's latin1 is Windows-1252 with the five bytes that are free there as themselves.
-_LATIN1 = "".join(bytes([b]).decode("cp1252", "ignore") or chr(b) for b in range(256))
-# Codecs of Python that no database has: they evaluate escapes or take quadratic time.
-_NOT_CHARSETS = ("unicode-escape", "raw-unicode-escape", "idna", "punycode", "utf-7", "undefined")
-
-
-@remembered
-def _decoder(charset):
-    """Return bytes -> str for a charset's name, None if nobody knows it."""
-    codec = _CODECS.get(charset.lower(), charset)
-    if codec == "latin1":
-        return lambda data: codecs.charmap_decode(data, "strict", _LATIN1)[0]
-    try:
-        name = codecs.lookup(codec).name
-        b"a".decode(name, "replace")  # LookupError for codecs that are not text, like zip
-    except (LookupError, ValueError, UnicodeError):
-        return None
-    return None if name in _NOT_CHARSETS else lambda data: data.decode(name)
+_decoder = remembered(_charsets.decoder)
 
 
 def characters(data, charset):
