@@ -403,10 +403,10 @@ def remembered(function):
 
 # ---------------------------------------------------------------------------- values to text
 
-_DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,9}))?")
+_DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?)0*([0-9]+))?")
 _SPECIAL = re.compile(r"[+-]?[A-Za-z_~]+")
-# An exponent beyond this stays as sent: a few bytes must not become gigabytes.
-_MOST_ZEROS = 5000
+# A longer exponent stays as sent: a few bytes must not become gigabytes.
+_MOST_DIGITS_OF_EXPONENT = 4
 
 
 def plain_decimal(text):
@@ -417,9 +417,9 @@ def plain_decimal(text):
             return text
         raise Refused("wrong_type", f"{text[:100]!r} is not a decimal number")
     sign, whole, fraction = match[1], match[2], match[3] or ""
-    exponent = int(match[4] or 0)
-    if abs(exponent) > _MOST_ZEROS:
+    if len(match[5] or "") > _MOST_DIGITS_OF_EXPONENT:
         return text
+    exponent = int(match[4] + match[5]) if match[5] else 0
     if exponent > 0:
         fraction = fraction.ljust(exponent, "0")
         whole, fraction = whole + fraction[:exponent], fraction[exponent:]
