@@ -315,3 +315,13 @@ def test_a_key_may_look_like_a_variable_of_spark(laboratory):
         change("UPDATE", 8700, thing(95, "${env:HOME}", "2.00"), old=[{"price": "1.00"}])
     )
     assert [row for row in laboratory.rows() if row[0] == 95] == [(95, "${env:HOME}", "2.00")]
+
+
+def test_a_truncate_whose_place_contradicts_its_time_is_named(laboratory):
+    test = "truncates_follow_commit_times"
+    laboratory.deliver(change("INSERT", 9000, thing(90, "before")), truncate(9001))
+    assert laboratory.lakehouse.dbt("test", "-s", test) == {test: "pass"}
+    # Committed after all changes, but before all of them in the source's order: it removes nothing.
+    laboratory.deliver(truncate(1, es=1_790_000_900_000))
+    said = laboratory.lakehouse.dbt("test", "-s", test)
+    assert said == {test: "Got 1 result, configured to warn if != 0"}

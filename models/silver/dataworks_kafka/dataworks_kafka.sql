@@ -121,11 +121,12 @@ select
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('event_time', 'milliseconds') }}) as committed_at,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('system_time', 'milliseconds') }}) as produced_at,
     ingested_at,
-    -- The halves of an update share their sequenceId; a row without one comes before all that have one.
+    -- The halves of an update share their sequenceId, milliseconds and a counter of six digits. What has none stands where
+    -- the millisecond of its commit begins; a row of the full load, which has neither, comes first.
     case
         when outcome not in ('row_change', 'schema_change', 'truncate') then null
         when sequence_id is not null then {{ sequence(['sequence_id', "'0'", "'0'", "'0'"]) }}
-        else {{ sequence(["'0'", "coalesce(nullif(event_time, '-1'), '0')", 'partition', 'offset']) }}
+        else {{ sequence(["coalesce(if(row_operation = 'snapshot' or event_time = '-1', null, event_time) || '000000', '0')", "'0'", 'partition', 'offset']) }}
     end as sequence,
     cast(null as string) as transaction_id,
     cast(null as bigint) as transaction_row,
