@@ -373,9 +373,12 @@ def refused_column(error, name, part):
 
 
 def completed(operation, names, before, before_is_complete, after, after_is_complete):
-    """Return the after image of an update with what only a complete before image carries."""
+    """Return the after image of an update with what only the before image carries: all of its
+    columns if that is complete, or if the update changed none of them."""
     if operation == "UPDATE" and after_is_complete is False and before_is_complete:
         return {name: after[name] if name in after else before[name] for name in names}, True
+    if operation == "UPDATE" and after == {} and before:
+        return dict(before), before_is_complete
     return after, after_is_complete
 
 

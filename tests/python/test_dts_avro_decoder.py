@@ -270,6 +270,13 @@ def test_update_stays_partial_when_before_is():
     assert (row["after"], row["after_is_complete"]) == ({"b": "3"}, False)
 
 
+def test_an_update_that_changed_nothing_has_the_row_as_it_was():
+    columns = {"id": INT, "name": INT}
+    row = decode(record("UPDATE", columns, [integer("1"), NONE], [NONE, NONE]))
+    assert (row["before"], row["before_is_complete"]) == ({"id": "1"}, False)
+    assert (row["after"], row["after_is_complete"]) == ({"id": "1"}, False)
+
+
 @pytest.mark.parametrize(
     ("message", "word"),
     [
