@@ -71,8 +71,8 @@ canonical as (
 
     select
         *,
-        {{ canonical_drs_image(distinct_keys('image.new', like='types'), 'types', 'time_zone') }} as row_image,
-        {{ canonical_drs_image(distinct_keys('image.old', like='types'), 'types', 'time_zone') }} as old_image
+        {{ canonical_drs_image(distinct_keys('image.new', like='types'), 'types', 'mysqltype is not null', 'time_zone') }} as row_image,
+        {{ canonical_drs_image(distinct_keys('image.old', like='types'), 'types', 'mysqltype is not null', 'time_zone') }} as old_image
     from rows
 
 ),
