@@ -8,7 +8,7 @@
     {%- set exponent = "coalesce(try_cast(regexp_extract(" ~ text ~ ", r'[eE]\+?(-?[0-9]+)\z', 1) as int), 0)" -%}
     {%- set point = "(length(" ~ whole ~ ") + " ~ exponent ~ ")" -%}
     case
-        when {{ text }} rlike r'^(?:-(?=[0-9.]*[1-9]))?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+\z' then {{ text }}
+        when {{ text }} is null or {{ text }} rlike r'^(?:-(?=[0-9.]*[1-9]))?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+\z' then {{ text }}
         when not {{ text }} rlike r'^[+-]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+0*+[0-9]{1,4})?+\z' then {{ text }}
         else if({{ text }} like '-%' and {{ digits }} rlike '[1-9]', '-', '') || case
             when {{ point }} <= 0 then '0.' || repeat('0', -{{ point }}) || {{ digits }}

@@ -54,7 +54,8 @@ def test_the_macros_of_sql(spark):
     epoch = macro("epoch_text_to_utc", trimmed_fraction=macro("trimmed_fraction"))
     expressions = {"number": macro("plain_number"), "timestamp": epoch}
     expressions["integer"] = expressions["number"]
-    rows = spark.createDataFrame(cases(), "kind string, sent string, canonical string")
+    nulls = [(kind, None, None) for kind in expressions]
+    rows = spark.createDataFrame([*cases(), *nulls], "kind string, sent string, canonical string")
     whens = " ".join(f"when '{kind}' then {sql('sent')}" for kind, sql in expressions.items())
     found = rows.selectExpr("kind", "sent", "canonical", f"case kind {whens} end as text")
     assert [row for row in found.collect() if row.text != row.canonical] == []
