@@ -6,10 +6,18 @@ It reads any text and never fails: a quote or comment that is not closed ends wi
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 
-_TABLE = pa.struct({"qualifier": pa.string(), "table_name": pa.string()})
+_TABLE = pa.struct(
+    {
+        "qualifier": pa.string(),
+        "table_name": pa.string(),
+        "is_qualifier_quoted": pa.bool_(),
+        "is_quoted": pa.bool_(),
+    }
+)
 _RENAME = pa.struct({"previous_name": pa.string(), "name": pa.string()})
 _STATEMENT = pa.struct(
     {
@@ -21,7 +29,9 @@ _STATEMENT = pa.struct(
     }
 )
 RETURN_TYPE = (
-    "action string, tables array<struct<qualifier string, table_name string>>, "
+    "action string, "
+    "tables array<struct<qualifier string, table_name string, "
+    "is_qualifier_quoted boolean, is_quoted boolean>>, "
     "renamed_tables array<struct<previous_name string, name string>>, "
     "renamed_columns array<struct<previous_name string, name string>>, names array<string>"
 )
@@ -31,8 +41,8 @@ def register(spark, _project_dir):
     """Register `read_ddl(statement string)` in the session `spark`; null for a null or blank one.
 
     `action` is truncate_table, create_table, alter_table, drop_table, rename_table, index or other;
-    `tables` are those that it creates, alters, drops or empties. `names` are all words of the
-    statement in lower case, without comments and texts.
+    `tables` are those that it creates, alters, drops or empties, as they are spelled. `names` are
+    all words of the statement in lower case, without comments and texts.
     """
     from pyspark.sql.functions import arrow_udf
 
@@ -52,9 +62,9 @@ def read(statement):
     action, tables, renamed_tables, renamed_columns = _Parser(tokens).statement()
     return {
         "action": action,
-        "tables": [{"qualifier": q, "table_name": t} for q, t in tables],
-        "renamed_tables": [{"previous_name": a, "name": b} for a, b in renamed_tables],
-        "renamed_columns": [{"previous_name": a, "name": b} for a, b in renamed_columns],
+        "tables": [table._asdict() for table in tables],
+        "renamed_tables": [rename._asdict() for rename in renamed_tables],
+        "renamed_columns": [rename._asdict() for rename in renamed_columns],
         "names": sorted({token.text.lower() for token in tokens if token.is_name}),
     }
 
@@ -137,6 +147,18 @@ def _end_of_comment(statement, start):
 _END = Token("", False)
 
 
+class Name(NamedTuple):
+    qualifier: str | None
+    table_name: str
+    is_qualifier_quoted: bool
+    is_quoted: bool
+
+
+class Rename(NamedTuple):
+    previous_name: str
+    name: str
+
+
 class _Parser:
     def __init__(self, tokens):
         self._tokens, self._at = tokens, 0
@@ -168,15 +190,20 @@ class _Parser:
         )
 
     def _name(self):
-        """Take `[[a.]b.]c` and return (b, c), b None without a dot; None if no name comes."""
+        """Take `[[a.]b.]c` and return the Name `b.c`; None if no name comes."""
         parts = []
         self._take(".")  # MySQL allows `.t` for a table of the current database
         while self._peek().is_name:
-            parts.append(self._peek().text)
+            parts.append(self._peek())
             self._at += 1
             if not self._take("."):
                 break
-        return (parts[-2] if len(parts) > 1 else None, parts[-1]) if parts else None
+        if not parts:
+            return None
+        if len(parts) == 1:
+            return Name(None, parts[0].text, False, not parts[0].word)
+        qualifier, table = parts[-2:]
+        return Name(qualifier.text, table.text, not qualifier.word, not table.word)
 
     def statement(self):
         """Return the action, its tables, and the renamed tables and columns as pairs of names."""
@@ -247,7 +274,7 @@ class _Parser:
             name = self._name()
             if name is None:
                 break
-            renames.append((previous[1], name[1]))
+            renames.append(Rename(previous.table_name, name.table_name))
             if not self._take(","):
                 break
         return renames
@@ -277,12 +304,12 @@ class _Parser:
                 continue
             elif self._take("TO") or self._take("AS") or self._take("="):
                 name = self._name()
-                tables += [(table[1], name[1])] if name else []
+                tables += [Rename(table.table_name, name.table_name)] if name else []
             elif self._peek(1).word == "TO":
                 columns += self._pair("TO")
             else:
                 name = self._name()
-                tables += [(table[1], name[1])] if name else []
+                tables += [Rename(table.table_name, name.table_name)] if name else []
         return "alter_table", [table], tables, columns
 
     def _pair(self, between):
@@ -290,7 +317,7 @@ class _Parser:
         if previous is None or (between and not self._take(between)):
             return []
         name = self._name()
-        return [(previous[1], name[1])] if name else []
+        return [Rename(previous.table_name, name.table_name)] if name else []
 
     def _created_or_dropped(self, verb):
         """Return action and tables. What comes before the word TABLE or INDEX are options."""

@@ -1,9 +1,10 @@
 {#-
     The tables that a TRUNCATE names, as array<struct<database_name, schema_name, table_name>>: where the message names none,
     or only one of several (PostgreSQL). Null otherwise. `kind` and `stated`, what `read_ddl` says of the statement, are
-    columns of the step. What stands before a table's name is its schema where the database `has_schemas`.
+    columns of the step; `source_type` is the kind of database, where the message tells it.
 -#}
-{% macro truncated_tables(table, has_schemas='false') -%}
+{% macro truncated_tables(table, source_type='null') -%}
+    {%- set has_schemas = "coalesce(lower(" ~ source_type ~ ") in ('oracle', 'postgresql', 'ppas', 'sqlserver', 'db2'), false)" -%}
     case
         when
             kind = 'truncate' and stated.action = 'truncate_table'
@@ -12,19 +13,24 @@
                 stated.tables,
                 named -> struct(
                     if({{ has_schemas }}, null, named.qualifier) as database_name,
-                    if({{ has_schemas }}, named.qualifier, null) as schema_name,
-                    named.table_name
+                    if({{ has_schemas }}, {{ name_in_source('named.qualifier', 'named.is_qualifier_quoted', source_type) }}, null) as schema_name,
+                    {{ name_in_source('named.table_name', 'named.is_quoted', source_type) }} as table_name
                 )
             )
+    end
+{%- endmacro %}
+
+{#- A name of a statement as the database keeps it: Oracle and PostgreSQL change the case of one without quotes. -#}
+{% macro name_in_source(name, is_quoted, source_type) -%}
+    case
+        when {{ is_quoted }} then {{ name }}
+        when lower({{ source_type }}) in ('oracle', 'db2') then upper({{ name }})
+        when lower({{ source_type }}) in ('postgresql', 'ppas') then lower({{ name }})
+        else {{ name }}
     end
 {%- endmacro %}
 
 {#- How many rows the outcome of a message has that is no row change: one, but one for each table of a TRUNCATE. -#}
 {% macro rows_of_truncate() -%}
     if(problem is null and kind = 'truncate', coalesce(size(truncated), 1), 1)
-{%- endmacro %}
-
-{#- Whether a kind of database, as a message words it, has schemas between databases and tables. -#}
-{% macro is_database_with_schemas(source_type) -%}
-    coalesce(lower({{ source_type }}) in ('oracle', 'postgresql', 'ppas', 'sqlserver', 'db2'), false)
 {%- endmacro %}

@@ -15,7 +15,7 @@ ddl = importlib.import_module("udfs.ddl")
 
 def said(statement):
     found = ddl.read(statement)
-    tables = [".".join(filter(None, table.values())) for table in found["tables"]]
+    tables = [".".join(filter(None, [t["qualifier"], t["table_name"]])) for t in found["tables"]]
     return found["action"], *tables
 
 
@@ -59,6 +59,11 @@ TRUNCATES = {
 @pytest.mark.parametrize("statement", TRUNCATES)
 def test_a_truncate_is_one_behind_any_prefix(statement):
     assert said(statement) == ("truncate_table", *TRUNCATES[statement])
+
+
+def test_a_quoted_name_says_so():
+    tables = ddl.read('TRUNCATE Sales."Orders", `a`, [b], c')["tables"]
+    assert [table["is_quoted"] for table in tables] == [True, True, True, False]
 
 
 OTHERS = {

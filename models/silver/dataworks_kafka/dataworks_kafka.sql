@@ -36,7 +36,7 @@ read as (
         nullif(json.payload.ddl.text, '') as statement,
         read_ddl(statement) as stated,
         {{ dataworks_kind(['INSERT', 'UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE']) }} as kind,
-        {{ truncated_tables('json.schema.source.tablename', has_schemas=is_database_with_schemas('json.schema.source.dbtype')) }}
+        {{ truncated_tables('json.schema.source.tablename', source_type='json.schema.source.dbtype') }}
             as truncated,
         {{ database_or_default('json.schema.source.dbname', 'kind') }} as source_database,
         nullif(json.schema.source.schemaname, '') as source_schema,
@@ -126,7 +126,9 @@ select
     case
         when outcome not in ('row_change', 'schema_change', 'truncate') then null
         when sequence_id is not null then {{ sequence(['sequence_id', "'0'", "'0'", "'0'"]) }}
-        else {{ sequence(["coalesce(if(row_operation = 'snapshot' or event_time = '-1', null, event_time) || '000000', '0')", "'0'", 'partition', 'offset']) }}
+        else {{ sequence([
+            "coalesce(if(row_operation = 'snapshot' or event_time = '-1', null, event_time) || '000000', '0')", "'0'", 'partition', 'offset'
+        ]) }}
     end as sequence,
     cast(null as string) as transaction_id,
     cast(null as bigint) as transaction_row,

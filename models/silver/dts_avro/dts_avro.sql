@@ -24,7 +24,7 @@ read as (
         record.ddl as statement,
         read_ddl(statement) as stated,
         {{ avro_kind() }} as kind,
-        {{ truncated_tables('record.table_name', has_schemas=is_database_with_schemas('record.source_type')) }} as truncated,
+        {{ truncated_tables('record.table_name', source_type='record.source_type') }} as truncated,
         {{ database_or_default('record.database_name', 'kind') }} as source_database,
         coalesce(get(truncated, 0).table_name, nullif(record.table_name, '')) as source_table
     from records
