@@ -5,7 +5,6 @@ and has `row(value)`: one bare Avro datum (no header, no schema id) to a tuple i
 COLUMNS. Whatever is wrong with the bytes is raised as `Refused`; `decode` makes a row of that.
 """
 
-import codecs
 import gc
 import json
 import re
@@ -15,6 +14,8 @@ from pathlib import Path
 
 import pyarrow as pa
 from fastavro import parse_schema, schemaless_reader
+
+from udfs import _charsets
 
 RETURN_TYPE = (
     "error_code string, error_detail string, shape string, operation string, "
@@ -372,9 +373,12 @@ def refused_column(error, name, part):
 
 
 def completed(operation, names, before, before_is_complete, after, after_is_complete):
-    """Return the after image of an update with what only a complete before image carries."""
+    """Return the after image of an update with what only the before image carries: all of its
+    columns if that is complete, or if the update changed none of them."""
     if operation == "UPDATE" and after_is_complete is False and before_is_complete:
         return {name: after[name] if name in after else before[name] for name in names}, True
+    if operation == "UPDATE" and after == {} and before:
+        return dict(before), before_is_complete
     return after, after_is_complete
 
 
@@ -402,10 +406,10 @@ def remembered(function):
 
 # ---------------------------------------------------------------------------- values to text
 
-_DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,9}))?")
+_DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?)0*([0-9]+))?")
 _SPECIAL = re.compile(r"[+-]?[A-Za-z_~]+")
-# An exponent beyond this stays as sent: a few bytes must not become gigabytes.
-_MOST_ZEROS = 5000
+# A longer exponent stays as sent: a few bytes must not become gigabytes.
+_MOST_DIGITS_OF_EXPONENT = 4
 
 
 def plain_decimal(text):
@@ -416,9 +420,9 @@ def plain_decimal(text):
             return text
         raise Refused("wrong_type", f"{text[:100]!r} is not a decimal number")
     sign, whole, fraction = match[1], match[2], match[3] or ""
-    exponent = int(match[4] or 0)
-    if abs(exponent) > _MOST_ZEROS:
+    if len(match[5] or "") > _MOST_DIGITS_OF_EXPONENT:
         return text
+    exponent = int(match[4] + match[5]) if match[5] else 0
     if exponent > 0:
         fraction = fraction.ljust(exponent, "0")
         whole, fraction = whole + fraction[:exponent], fraction[exponent:]
@@ -466,60 +470,7 @@ def _as_single(value):
         return None
 
 
-# Names that MySQL, and some that Oracle and Java, give to charsets which Python calls otherwise.
-_CODECS = {
-    "utf8": "utf-8",
-    "utf8mb3": "utf-8",
-    "utf8mb4": "utf-8",
-    "al32utf8": "utf-8",
-    "ucs2": "utf-16-be",
-    "utf16": "utf-16-be",
-    "utf16be": "utf-16-be",
-    "utf16le": "utf-16-le",
-    "al16utf16": "utf-16-be",
-    "utf32": "utf-32-be",
-    "latin1": "latin1",
-    "latin2": "iso8859-2",
-    "latin5": "iso8859-9",
-    "latin7": "iso8859-13",
-    "greek": "iso8859-7",
-    "hebrew": "iso8859-8",
-    "tis620": "tis-620",
-    "ascii": "ascii",
-    "koi8r": "koi8-r",
-    "koi8u": "koi8-u",
-    "gbk": "gbk",
-    "zhs16gbk": "gbk",
-    "gb2312": "gb2312",
-    "gb18030": "gb18030",
-    "big5": "big5",
-    "ujis": "euc_jp",
-    "eucjpms": "euc_jp",
-    "sjis": "shift_jis",
-    "cp932": "cp932",
-    "euckr": "cp949",
-    "hp8": "hp-roman8",
-    "macroman": "mac-roman",
-    "macce": "mac-latin2",
-}
-# MySQL's latin1 is Windows-1252 with the five bytes that are free there as themselves.
-_LATIN1 = "".join(bytes([b]).decode("cp1252", "ignore") or chr(b) for b in range(256))
-# Codecs of Python that no database has: they evaluate escapes or take quadratic time.
-_NOT_CHARSETS = ("unicode-escape", "raw-unicode-escape", "idna", "punycode", "utf-7", "undefined")
-
-
-@remembered
-def _decoder(charset):
-    """Return bytes -> str for a charset's name, None if nobody knows it."""
-    codec = _CODECS.get(charset.lower(), charset)
-    if codec == "latin1":
-        return lambda data: codecs.charmap_decode(data, "strict", _LATIN1)[0]
-    try:
-        name = codecs.lookup(codec).name
-        b"a".decode(name, "replace")  # LookupError for codecs that are not text, like zip
-    except (LookupError, ValueError, UnicodeError):
-        return None
-    return None if name in _NOT_CHARSETS else lambda data: data.decode(name)
+_decoder = remembered(_charsets.decoder)
 
 
 def characters(data, charset):

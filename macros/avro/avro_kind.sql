@@ -3,7 +3,7 @@
     case
         when value is null then 'control'
         when record.operation in ('INSERT', 'UPDATE', 'DELETE', 'INIT') then 'row_change'
-        when record.operation in ('DDL', 'COMMAND') then {{ ddl_kind('record.ddl') }}
+        when record.operation in ('DDL', 'COMMAND') then {{ ddl_kind() }}
         when record.operation = 'HEARTBEAT' then 'heartbeat'
         when record.operation = 'BEGIN' then 'transaction_begin'
         when record.operation in ('COMMIT', 'ROLLBACK', 'ABORT') then 'transaction_end'

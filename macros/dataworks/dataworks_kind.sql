@@ -7,7 +7,7 @@
         when
             json.payload.op in ('CREATE', 'ALTER', 'ERASE', 'RENAME', 'CINDEX', 'DINDEX')
             or (json.payload.op = 'QUERY' and json.payload.ddl.text <> '')
-            then {{ ddl_kind('json.payload.ddl.text') }}
+            then {{ ddl_kind() }}
         when json.payload.op in ('QUERY', 'GTID', 'XACOMMIT', 'XAROLLBACK') then 'control'
         when json.payload.op in ('HEARTBEAT', 'MHEARTBEAT') then 'heartbeat'
         when json.payload.op in ('TRANSACTION_BEGIN', 'TRANSACTION_END') then lower(json.payload.op)

@@ -1,4 +1,4 @@
-{#- The kind of a DDL statement: a TRUNCATE empties the table, anything else changes its shape. -#}
-{% macro ddl_kind(statement) -%}
-    if({{ statement }} rlike r'(?is)^(?:\s++|/\*.*?\*/|--[^\n]*+\n|#[^\n]*+\n)*+truncate\s', 'truncate', 'schema_change')
+{#- The kind of a DDL statement, of which `stated` is what `read_ddl` says: a TRUNCATE empties tables, anything else changes shapes. -#}
+{% macro ddl_kind() -%}
+    if(stated.action = 'truncate_table', 'truncate', 'schema_change')
 {%- endmacro %}

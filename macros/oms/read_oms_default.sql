@@ -12,7 +12,7 @@
     case
         when value is null then 'control'
         when json.recordtype in ('INSERT', 'UPDATE', 'DELETE', 'ROW', 'REPLACE') then 'row_change'
-        when json.recordtype = 'DDL' then {{ ddl_kind("json.poststruct['ddl']") }}
+        when json.recordtype = 'DDL' then {{ ddl_kind() }}
         when json.recordtype = 'HEARTBEAT' then 'heartbeat'
         when json.recordtype = 'BEGIN' then 'transaction_begin'
         when json.recordtype in ('COMMIT', 'ROLLBACK') then 'transaction_end'

@@ -8,7 +8,10 @@
         case
             when row_operation = 'update_before' and coalesce(size(data), 0) = 0 and coalesce(size(key), 0) = 0
                 then {{ problem('missing_image', "op || ' without columns in data and in key'") }}
-            when row_operation <> 'update_before' and coalesce(size(data), 0) = 0
+            -- An update that changes no column has an empty `data`; its `key` says which row.
+            when
+                row_operation <> 'update_before' and coalesce(size(data), 0) = 0
+                and not coalesce(row_operation like 'update%' and data is not null and size(key) > 0, false)
                 then {{ problem('missing_image', "op || ' without columns in data'") }}
             when row_operation = 'update' and coalesce(size(key), 0) = 0
                 then {{ problem('missing_image', "op || ' without columns in key'") }}

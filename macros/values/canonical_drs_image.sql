@@ -1,9 +1,17 @@
 {#-
     A row image of DRS in canonical text, by the types that the message gives: lists of signed bytes to hex (BIT to its
-    number), timestamps from seconds since 1970, or from the topic's zone, to UTC, fractions without trailing zeros.
+    number), timestamps from seconds since 1970, or from the topic's zone, to UTC, fractions without trailing zeros. Of types
+    that are not MySQL's, only a TIMESTAMP WITH LOCAL TIME ZONE is an instant, and then only without a zone in its text.
 -#}
-{% macro canonical_drs_image(image, types, time_zone) -%}
-    {{ texts_by_type(image, types, canonical_drs_text('text', 'type', time_zone)) }}
+{% macro canonical_drs_image(image, types, are_mysql_types, time_zone) -%}
+    {%- set zone -%}
+        if(
+            {{ are_mysql_types }} or (type rlike '(?i) with local time zone' and text rlike r'^.{19}(\.[0-9]+)?\z'),
+            {{ time_zone }},
+            'UTC'
+        )
+    {%- endset -%}
+    {{ texts_by_type(image, types, canonical_drs_text('text', 'type', zone)) }}
 {%- endmacro %}
 
 {#- One value of DRS in canonical text; a value that is not what its type says stays as sent. -#}

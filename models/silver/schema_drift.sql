@@ -6,9 +6,9 @@ statements as (
 
     select
         *,
-        {{ bare_statement('ddl') }} as bare_ddl
+        read_ddl(ddl) as stated
     from {{ ref('schema_changes') }}
-    where kind = 'schema_change' and not ddl rlike r'(?is)^\s*+(?:create|drop)\s[\w\s]*?\bindex\b'
+    where kind = 'schema_change' and read_ddl(ddl).action <> 'index'
 
 ),
 
@@ -18,7 +18,7 @@ statements_of_databases as (
         database_name,
         format,
         collect_list(
-            struct(sequence, committed_at, ddl, schema_name, table_name, bare_ddl, {{ renamed_columns('bare_ddl') }} as renames)
+            struct(sequence, committed_at, ddl, schema_name, table_name, stated.names, stated.renamed_columns as renames)
         ) as statements
     from statements
     group by database_name, format
@@ -51,7 +51,7 @@ drifts_of_tables as (
         filter(
             statements_of_databases.statements,
             statement -> coalesce(statement.schema_name = drifts.schema_name, true)
-            and coalesce(statement.table_name = drifts.table_name, {{ mentions('statement.bare_ddl', 'drifts.table_name') }})
+            and coalesce(statement.table_name = drifts.table_name, array_contains(statement.names, lower(drifts.table_name)))
         ) as statements,
         collect_list(
             if(drifts.drift in ('new', 'vanished'), struct(drifts.drift, drifts.column_name, drifts.type_before), null)
@@ -89,7 +89,7 @@ renamed as (
             transform(
                 filter(statements, statement -> statement.sequence <= place.sequence),
                 statement -> struct(
-                    {{ mentions('statement.bare_ddl', 'column_name') }} as is_named,
+                    array_contains(statement.names, lower(column_name)) as is_named,
                     statement.sequence,
                     statement.committed_at,
                     statement.ddl
@@ -105,7 +105,7 @@ renamed_tables as (
 
     select
         *,
-        inline({{ renamed_tables('bare_ddl') }}) as (previous_name, new_name)
+        inline(stated.renamed_tables) as (previous_name, new_name)
     from statements
 
 )

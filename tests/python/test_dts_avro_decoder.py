@@ -270,6 +270,13 @@ def test_update_stays_partial_when_before_is():
     assert (row["after"], row["after_is_complete"]) == ({"b": "3"}, False)
 
 
+def test_an_update_that_changed_nothing_has_the_row_as_it_was():
+    columns = {"id": INT, "name": INT}
+    row = decode(record("UPDATE", columns, [integer("1"), NONE], [NONE, NONE]))
+    assert (row["before"], row["before_is_complete"]) == ({"id": "1"}, False)
+    assert (row["after"], row["after_is_complete"]) == ({"id": "1"}, False)
+
+
 @pytest.mark.parametrize(
     ("message", "word"),
     [
@@ -391,6 +398,36 @@ def test_float(sent, number, expected):
         ("cp850", b"\x82", "é"),
         ("UTF-8", "é".encode(), "é"),
         ("ascii", b"", ""),
+        ("", b"plain", "706c61696e"),
+        ("big5", b"\xa7\xbb\xf9\xd6", "宏碁"),
+        (
+            "eucjpms",
+            b"a\xad\xa1\xad\xea\x8e\xb1\xb0\xa1\xa1\xc1",
+            "a\u2460\u3231\uff71\u4e9c\uff5e",
+        ),
+        (
+            "eucjpms",
+            b"\x8f\xf3\xf3\x8f\xf4\xab\x8f\xf4\xfe\x8f\xb0\xa1",
+            "\u2170\u3231\u9ed1\u4e02",
+        ),
+        ("eucjpms", b"\xf5\xa1\x8f\xf5\xa1", "\ue000\ue3ac"),
+        ("ujis", b"\xa1\xc1", "〜"),
+        ("armscii8", b"\xb2\xb3\xfc\xfd\xfe", "\u0531\u0561\u0556\u0586\u2019"),
+        ("geostd8", b"\x80\xc0\xe5\xfd", "€აჵ№"),
+        ("keybcs2", b"\x80\xab\xad\xe1", "ČŔ¡ß"),
+        ("dec8", b"\xa8\xd7\xe9\xfd", "¤Œéÿ"),
+        ("swe7", b"@[\\]^`{|}~", "ÉÄÖÅÜéäöåü"),
+        ("macroman", b"\xbd\xdb", "\u03a9€"),
+        ("macce", b"\xff", "ˇ"),
+        ("hp8", b"\xa8\xaf\xee", "\u00b4\u20a4\u0178"),
+        ("koi8u", b"\x95", "•"),
+        ("greek", b"\xa1\xa2", "\u02bd\u02bc"),
+        ("hebrew", b"\xaf", "‾"),
+        ("cp1250", b"\x8a\xe8", "Šč"),
+        ("cp1256", b"\xc8", "\u0628"),
+        ("cp1257", b"\xe0", "ą"),
+        ("cp852", b"\x9f", "č"),
+        ("cp866", b"\xa0", "\u0430"),
     ],
 )
 def test_characters(charset, data, expected):
@@ -403,11 +440,21 @@ def test_characters_are_never_replaced():
     assert "'c'" in detail
     assert "utf8mb4" in detail
     assert refusal(record(columns={"c": 15}, after=[characters(b"\x80", "ascii")]))[0] == "not_text"
+    for charset, data in [
+        ("swe7", b"\x7f"),
+        ("dec8", b"\xd0"),
+        ("geostd8", b"\xe6"),
+        ("eucjpms", b"\xad"),
+        ("eucjpms", b"\x8f\xf3"),
+        ("eucjpms", b"\x80\xa1"),
+    ]:
+        refused = refusal(record(columns={"c": 15}, after=[characters(data, charset)]))
+        assert refused[0] == "not_text"
     lone_surrogate = characters(b"\xd8\x3d", "utf16")
     assert refusal(record(columns={"c": 15}, after=[lone_surrogate]))[0] == "not_text"
 
 
-@pytest.mark.parametrize("charset", ["klingon", "", "zlib", "hex", "unicode_escape", "a\0b", "é"])
+@pytest.mark.parametrize("charset", ["klingon", "zlib", "hex", "unicode_escape", "a\0b", "é"])
 def test_unknown_charset(charset):
     code, detail = refusal(record(columns={"c": 15}, after=[characters(b"", charset)]))
     assert code == "unknown_charset"

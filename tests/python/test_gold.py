@@ -401,3 +401,13 @@ def test_a_column_that_is_made_from_others_follows_them(laboratory):
     laboratory.deliver(change("UPDATE", 9302, renamed, old=[{"name": "a"}]), models={"labels": ""})
     assert rows() == [("B", "b", "b:2.00", "lab", [])]
     write_models(laboratory.lakehouse.project)
+
+
+def test_a_truncate_whose_place_contradicts_its_time_is_named(laboratory):
+    test = "truncates_follow_commit_times"
+    laboratory.deliver(change("INSERT", 9000, thing(90, "before")), truncate(9001))
+    assert laboratory.lakehouse.dbt("test", "-s", test) == {test: "pass"}
+    # Committed after all changes, but before all of them in the source's order: it removes nothing.
+    laboratory.deliver(truncate(1, es=1_790_000_900_000))
+    said = laboratory.lakehouse.dbt("test", "-s", test)
+    assert said == {test: "Got 1 result, configured to warn if != 0"}

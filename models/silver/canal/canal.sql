@@ -26,10 +26,12 @@ read as (
         json.*,
         json_object_keys(json_text) as field_names,
         {{ json_problem('value', 'json', 'field_names') }} as json_problem,
+        {{ canal_statement() }} as statement,
+        read_ddl(statement) as stated,
         {{ canal_kind() }} as kind,
+        {{ truncated_tables('json.table') }} as truncated,
         {{ database_or_default('json.database', 'kind') }} as source_database,
-        coalesce(nullif(json.table, ''), {{ truncated_table('json.sql') }}) as source_table,
-        json.sql as statement,
+        coalesce(get(truncated, 0).table_name, nullif(json.table, '')) as source_table,
         json.mysqltype as sent_types,
         {{ has_repeated_keys('json.mysqltype') }} as repeats_types,
         'data' as image_field,
@@ -90,7 +92,7 @@ select
     row_operation as operation,
     if(outcome = 'rejected', null, source_database) as database_name,
     cast(null as string) as schema_name,
-    if(outcome = 'rejected', null, source_table) as table_name,
+    if(outcome = 'rejected', null, coalesce(get(truncated, row_number).table_name, source_table)) as table_name,
     if(outcome = 'row_change' and size(pknames) > 0, pknames, null) as key_columns,
     case row_operation
         when 'delete' then row_image

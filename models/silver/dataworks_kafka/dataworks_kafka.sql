@@ -16,7 +16,7 @@ envelopes as (
         *,
         {{ read_json(
             'json_text',
-            'schema struct<source: struct<dbName: string, schemaName: string, tableName: string>,'
+            'schema struct<source: struct<dbType: string, dbName: string, schemaName: string, tableName: string>,'
             ~ ' dataColumn: array<map<string, string>>, primaryKey: array<string>>,'
             ~ ' payload struct<before: struct<dataColumn: map<string, string>>, after: struct<dataColumn: map<string, string>>,'
             ~ ' op: string, sequenceId: string, timestamp: struct<eventTime: string, systemTime: string>, ddl: struct<text: string>>'
@@ -33,11 +33,14 @@ read as (
         json_object_keys(json_text) as field_names,
         {{ json_problem('value', 'json', 'field_names') }} as json_problem,
         json.payload.op,
-        {{ dataworks_kind(['INSERT', 'UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE']) }} as kind,
         nullif(json.payload.ddl.text, '') as statement,
+        read_ddl(statement) as stated,
+        {{ dataworks_kind(['INSERT', 'UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE']) }} as kind,
+        {{ truncated_tables('json.schema.source.tablename', source_type='json.schema.source.dbtype') }}
+            as truncated,
         {{ database_or_default('json.schema.source.dbname', 'kind') }} as source_database,
         nullif(json.schema.source.schemaname, '') as source_schema,
-        coalesce(nullif(json.schema.source.tablename, ''), {{ truncated_table('statement') }}) as source_table,
+        coalesce(get(truncated, 0).table_name, nullif(json.schema.source.tablename, '')) as source_table,
         json.schema.primarykey as key_columns,
         json.schema.datacolumn as sent_columns,
         {{ named_types('sent_columns') }} as columns,
@@ -71,6 +74,7 @@ canonical as (
         *,
         if(problem is null, kind, 'rejected') as outcome,
         if(problem is null and kind = 'row_change', operation, null) as row_operation,
+        explode(sequence(0, {{ rows_of_truncate() }} - 1)) as row_number,
         if(problem is null, {{ types_of_columns('columns') }}, null) as types,
         if(
             row_operation in ('update', 'update_before', 'delete'),
@@ -100,13 +104,13 @@ select
     topic,
     partition,
     offset,
-    0 as row_number,
+    row_number,
     format,
     outcome as kind,
     row_operation as operation,
     if(outcome = 'rejected', null, source_database) as database_name,
-    if(outcome = 'rejected', null, source_schema) as schema_name,
-    if(outcome = 'rejected', null, source_table) as table_name,
+    if(outcome = 'rejected', null, coalesce(get(truncated, row_number).schema_name, source_schema)) as schema_name,
+    if(outcome = 'rejected', null, coalesce(get(truncated, row_number).table_name, source_table)) as table_name,
     if(outcome = 'row_change' and size(key_columns) > 0, key_columns, null) as key_columns,
     old_row as before,
     whole_row as after,
@@ -119,11 +123,14 @@ select
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('event_time', 'milliseconds') }}) as committed_at,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('system_time', 'milliseconds') }}) as produced_at,
     ingested_at,
-    -- The halves of an update share their sequenceId; a row without one comes before all that have one.
+    -- The halves of an update share their sequenceId, milliseconds and a counter of six digits. What has none stands where
+    -- the millisecond of its commit begins; a row of the full load, which has neither, comes first.
     case
         when outcome not in ('row_change', 'schema_change', 'truncate') then null
         when sequence_id is not null then {{ sequence(['sequence_id', "'0'", "'0'", "'0'"]) }}
-        else {{ sequence(["'0'", "coalesce(nullif(event_time, '-1'), '0')", 'partition', 'offset']) }}
+        else {{ sequence([
+            "coalesce(if(row_operation = 'snapshot' or event_time = '-1', null, event_time) || '000000', '0')", "'0'", 'partition', 'offset'
+        ]) }}
     end as sequence,
     cast(null as string) as transaction_id,
     cast(null as bigint) as transaction_row,

@@ -21,10 +21,12 @@ read as (
     select
         *,
         record.*,
-        {{ avro_kind() }} as kind,
         record.ddl as statement,
+        read_ddl(statement) as stated,
+        {{ avro_kind() }} as kind,
+        {{ truncated_tables('record.table_name', source_type='record.source_type') }} as truncated,
         {{ database_or_default('record.database_name', 'kind') }} as source_database,
-        coalesce(nullif(record.table_name, ''), {{ truncated_table('record.ddl') }}) as source_table
+        coalesce(get(truncated, 0).table_name, nullif(record.table_name, '')) as source_table
     from records
 
 ),
@@ -43,7 +45,8 @@ changes as (
     select
         *,
         if(problem is null, kind, 'rejected') as outcome,
-        if(problem is null and kind = 'row_change', operation, null) as row_operation
+        if(problem is null and kind = 'row_change', operation, null) as row_operation,
+        explode(sequence(0, {{ rows_of_truncate() }} - 1)) as row_number
     from checked
 
 )
@@ -52,13 +55,13 @@ select
     topic,
     partition,
     offset,
-    0 as row_number,
+    row_number,
     format,
     outcome as kind,
     case row_operation when 'INIT' then 'snapshot' else lower(row_operation) end as operation,
     if(outcome = 'rejected', null, source_database) as database_name,
-    if(outcome = 'rejected', null, schema_name) as schema_name,
-    if(outcome = 'rejected', null, source_table) as table_name,
+    if(outcome = 'rejected', null, coalesce(get(truncated, row_number).schema_name, schema_name)) as schema_name,
+    if(outcome = 'rejected', null, coalesce(get(truncated, row_number).table_name, source_table)) as table_name,
     if(outcome = 'row_change', key_columns, null) as key_columns,
     if(row_operation in ('UPDATE', 'DELETE'), before, null) as before,
     if(row_operation <> 'DELETE', after, null) as after,

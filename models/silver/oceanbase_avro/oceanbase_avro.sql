@@ -55,10 +55,12 @@ read as (
     select
         *,
         record.*,
-        if(is_waiting, 'control', {{ avro_kind() }}) as kind,
         record.ddl as statement,
+        read_ddl(statement) as stated,
+        if(is_waiting, 'control', {{ avro_kind() }}) as kind,
+        {{ truncated_tables('record.table_name') }} as truncated,
         {{ database_or_default(without_tenant('record.database_name'), 'kind') }} as source_database,
-        coalesce(nullif(record.table_name, ''), {{ truncated_table('record.ddl') }}) as source_table
+        coalesce(get(truncated, 0).table_name, nullif(record.table_name, '')) as source_table
     from records
 
 ),

@@ -33,11 +33,13 @@ read as (
         json_object_keys(json_text) as field_names,
         {{ json_problem('value', 'json', 'field_names') }} as json_problem,
         json.payload.op,
-        {{ dataworks_kind(['INSERT', 'UPDATE', 'DELETE']) }} as kind,
         nullif(json.payload.ddl.text, '') as statement,
+        read_ddl(statement) as stated,
+        {{ dataworks_kind(['INSERT', 'UPDATE', 'DELETE']) }} as kind,
+        {{ truncated_tables('json.schema.source.table') }} as truncated,
         {{ database_or_default(without_tenant('json.schema.source.dbname'), 'kind') }} as source_database,
         nullif(json.schema.source.schema, '') as source_schema,
-        coalesce(nullif(json.schema.source.table, ''), {{ truncated_table('statement') }}) as source_table,
+        coalesce(get(truncated, 0).table_name, nullif(json.schema.source.table, '')) as source_table,
         json.schema.pk as key_columns,
         json.schema.column as sent_columns,
         {{ named_types('sent_columns') }} as columns,
@@ -99,17 +101,14 @@ select
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('event_time', 'milliseconds') }}) as committed_at,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('system_time', 'milliseconds') }}) as produced_at,
     ingested_at,
-    -- Nothing says that an scn is one per row, so the delivery decides within one; without one the commit time takes its place.
-    if(
-        outcome in ('row_change', 'schema_change', 'truncate'),
-        {{ sequence([
-            "coalesce(scn, '0')",
-            "if(scn is null, coalesce(nullif(event_time, '-1'), '0'), '0')",
-            'partition',
-            'offset'
-        ]) }},
-        null
-    ) as sequence,
+    -- An scn is seconds (ten digits) and a counter, one of other digits a number. Nothing says that it is one per row, so the
+    -- delivery decides within one. What has none, as a statement, stands where its second begins.
+    case
+        when outcome not in ('row_change', 'schema_change', 'truncate') then null
+        when scn rlike r'^[12][0-9]{10,18}\z' then {{ sequence(['left(scn, 10)', 'substr(scn, 11)', 'partition', 'offset']) }}
+        when scn is not null then {{ sequence(['scn', "'0'", 'partition', 'offset']) }}
+        else {{ sequence(["coalesce(cast(nullif(event_time, '-1') as bigint) div 1000, 0)", "'0'", 'partition', 'offset']) }}
+    end as sequence,
     cast(null as string) as transaction_id,
     cast(null as bigint) as transaction_row,
     problem.code as reject_reason,

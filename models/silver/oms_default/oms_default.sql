@@ -28,11 +28,13 @@ read as (
         {{ json_problem('value', 'json', 'field_names') }} as json_problem,
         json.prevstruct as prev_image,
         json.poststruct as post_image,
-        json.poststruct['ddl'] as statement,
+        if(json.recordtype = 'DDL', json.poststruct['ddl'], null) as statement,
+        read_ddl(statement) as stated,
         nullif(json.allmetadata['timestamp'], '') as commit_seconds,
         nullif(json.allmetadata['storeDataSequence'], '') as store_sequence,
         {{ oms_default_kind() }} as kind,
-        coalesce(nullif(json.allmetadata['table_name'], ''), {{ truncated_table('statement') }}) as source_table,
+        {{ truncated_tables("json.allmetadata['table_name']") }} as truncated,
+        coalesce(get(truncated, 0).table_name, nullif(json.allmetadata['table_name'], '')) as source_table,
         {{ database_or_default(without_tenant("json.allmetadata['db']"), 'kind') }} as source_database
     from envelopes
 

@@ -27,20 +27,20 @@ read as (
         json_object_keys(json_text) as field_names,
         {{ json_problem('value', 'json', 'field_names') }} as json_problem,
         json.meta['op'] as op,
-        json.sql['ddl'] as statement,
+        if(lower(op) = 'ddl', json.sql['ddl'], null) as statement,
+        read_ddl(statement) as stated,
         case lower(op) when 'ins' then 'insert' when 'upd' then 'update' when 'del' then 'delete' end as row_operation,
         case
             when value is null then 'control'
             when row_operation is not null then 'row_change'
-            when lower(op) = 'ddl' then {{ ddl_kind('statement') }}
+            when lower(op) = 'ddl' then {{ ddl_kind() }}
         end as kind,
         -- OceanBase names `tenant.database`; the tenant is not part of the database's name.
-        {{ database_or_default("regexp_extract(json.meta['table'], r'^(?:[^.]*\.(?=[^.]*\.))?([^.]*)\.', 1)", 'kind') }}
-            as source_database,
-        coalesce(
-            nullif(regexp_replace(json.meta['table'], r'^(?:[^.]*\.){1,2}', ''), ''),
-            {{ truncated_table('statement') }}
-        ) as source_table,
+        regexp_extract(json.meta['table'], r'^(?:[^.]*\.(?=[^.]*\.))?([^.]*)\.', 1) as named_database,
+        nullif(regexp_replace(json.meta['table'], r'^(?:[^.]*\.){1,2}', ''), '') as named_table,
+        {{ truncated_tables('named_table') }} as truncated,
+        {{ database_or_default('named_database', 'kind') }} as source_database,
+        coalesce(get(truncated, 0).table_name, named_table) as source_table,
         {{ shareplex_meta('time') }} as time,
         {{ shareplex_timestamp('time', 'time_zone') }} as committed_at,
         {{ shareplex_meta('posttime') }} as posttime,

@@ -1,0 +1,51 @@
+-- A TRUNCATE that the order of its table puts before all changes, or behind all, although their commit times say otherwise:
+-- it removes none of the rows, or all, in silence. Its format orders statements and rows by different fields.
+{{ config(severity='warn') }}
+
+with
+
+events as (
+
+    select
+        *,
+        concat_ws('.', database_name, schema_name, table_name) as source_table
+    from {{ ref('events') }}
+    where kind in ('row_change', 'truncate') and committed_at is not null
+
+),
+
+changes as (
+
+    select
+        format,
+        source_table,
+        min(sequence) as first_sequence,
+        max(sequence) as last_sequence,
+        min(committed_at) as first_committed_at,
+        max(committed_at) as last_committed_at
+    from events
+    where kind = 'row_change' and operation <> 'snapshot'
+    group by format, source_table
+
+)
+
+select
+    truncates.topic,
+    truncates.partition,
+    truncates.offset,
+    truncates.format,
+    truncates.source_table,
+    truncates.ddl,
+    truncates.committed_at,
+    changes.first_committed_at,
+    changes.last_committed_at
+from events as truncates
+inner join changes
+    on truncates.format = changes.format and truncates.source_table = changes.source_table
+where
+    truncates.kind = 'truncate'
+    -- A second is what many sources count in.
+    and (
+        (truncates.sequence < changes.first_sequence and truncates.committed_at > changes.first_committed_at + interval 1 second)
+        or (truncates.sequence > changes.last_sequence and truncates.committed_at < changes.last_committed_at - interval 1 second)
+    )

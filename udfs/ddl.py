@@ -1,0 +1,343 @@
+"""What a statement of MySQL, MariaDB, Oracle, PostgreSQL, SQL Server or OceanBase does to tables.
+
+A message does not say which of them wrote its statement, so one tokenizer takes the syntax of all.
+It reads any text and never fails: a quote or comment that is not closed ends with the text.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+
+_TABLE = pa.struct(
+    {
+        "qualifier": pa.string(),
+        "table_name": pa.string(),
+        "is_qualifier_quoted": pa.bool_(),
+        "is_quoted": pa.bool_(),
+    }
+)
+_RENAME = pa.struct({"previous_name": pa.string(), "name": pa.string()})
+_STATEMENT = pa.struct(
+    {
+        "action": pa.string(),
+        "tables": pa.list_(_TABLE),
+        "renamed_tables": pa.list_(_RENAME),
+        "renamed_columns": pa.list_(_RENAME),
+        "names": pa.list_(pa.string()),
+    }
+)
+RETURN_TYPE = (
+    "action string, "
+    "tables array<struct<qualifier string, table_name string, "
+    "is_qualifier_quoted boolean, is_quoted boolean>>, "
+    "renamed_tables array<struct<previous_name string, name string>>, "
+    "renamed_columns array<struct<previous_name string, name string>>, names array<string>"
+)
+
+
+def register(spark, _project_dir):
+    """Register `read_ddl(statement string)` in the session `spark`; null for a null or blank one.
+
+    `action` is truncate_table, create_table, alter_table, drop_table, rename_table, index or other;
+    `tables` are those that it creates, alters, drops or empties, as they are spelled. `names` are
+    all words of the statement in lower case, without comments and texts.
+    """
+    from pyspark.sql.functions import arrow_udf
+
+    def read_all(statements: pa.Array) -> pa.Array:
+        if statements.null_count == len(statements):  # batches without a statement are the rule
+            return pa.nulls(len(statements), _STATEMENT)
+        return pa.array(map(read, statements.to_pylist()), _STATEMENT)
+
+    spark.udf.register("read_ddl", arrow_udf(read_all, RETURN_TYPE))
+
+
+def read(statement):
+    """Return what `statement` does as a dict of RETURN_TYPE, None for a null or blank one."""
+    if statement is None or not statement.strip():
+        return None
+    tokens = tokenize(statement[:_MOST_CHARACTERS])
+    action, tables, renamed_tables, renamed_columns = _Parser(tokens).statement()
+    return {
+        "action": action,
+        "tables": [table._asdict() for table in tables],
+        "renamed_tables": [rename._asdict() for rename in renamed_tables],
+        "renamed_columns": [rename._asdict() for rename in renamed_columns],
+        "names": sorted({token.text.lower() for token in tokens if token.is_name}),
+    }
+
+
+# ---------------------------------------------------------------------------- tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    text: str
+    is_name: bool
+    # The word in upper case; a quoted name is no keyword.
+    word: str = ""
+
+
+# What a statement does stands at its beginning; one of many megabytes must not fill the memory.
+_MOST_CHARACTERS = 1_000_000
+# MySQL runs what is inside /*! */, MariaDB also /*M! */; no release has a number from 990000 on.
+_TOKEN = re.compile(
+    r"""
+    \s+
+    | /\*M?!(?!99[0-9]{4})[0-9]*
+    | (?P<comment>/\*)
+    | --[^\n]*
+    | \#[^\n]*
+    | '(?:[^'\\]|\\.|'')*+(?:'|\\?\Z)
+    | \$(?P<tag>\w*)\$.*?(?:\$(?P=tag)\$|\Z)
+    | `(?P<backticks>(?:[^`]|``)*+)(?:`|\Z)
+    | "(?P<quotes>(?:[^"]|"")*+)(?:"|\Z)
+    | \[(?P<brackets>[^\W\d][^\]]{0,127})\]
+    | (?P<word>[\w$@][\w$#@]*)
+    | \*/
+    | (?P<mark>.)
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_COMMENT_MARK = re.compile(r"/\*|\*/")
+
+
+def tokenize(statement):
+    """Return names, words and marks of a statement, without blanks, comments and texts."""
+    tokens = []
+    at, nested = 0, True
+    while at < len(statement):
+        match = _TOKEN.match(statement, at)
+        at = match.end()
+        kind = match.lastgroup
+        if kind == "comment":
+            # PostgreSQL nests comments, the others do not: there the marks do not pair up.
+            end = _end_of_comment(statement, match.start()) if nested else None
+            nested = end is not None
+            at = end or statement.find("*/", at) + 2
+            if at < match.end():  # find found nothing
+                break
+        elif kind == "word":
+            tokens.append(Token(match[0], True, match[0].upper()))
+        elif kind == "mark":
+            tokens.append(Token(match[0], False, match[0]))
+        elif kind == "backticks":
+            tokens.append(Token(match[kind].replace("``", "`"), True))
+        elif kind == "quotes":
+            tokens.append(Token(match[kind].replace('""', '"'), True))
+        elif kind == "brackets":
+            tokens.append(Token(match[kind], True))
+    return tokens
+
+
+def _end_of_comment(statement, start):
+    """Return where a comment ends that may hold others, None if the marks do not pair up."""
+    depth = 0
+    for mark in _COMMENT_MARK.finditer(statement, start):
+        depth += 1 if mark[0] == "/*" else -1
+        if depth == 0:
+            return mark.end()
+    return None
+
+
+# ---------------------------------------------------------------------------- statements
+
+_END = Token("", False)
+
+
+class Name(NamedTuple):
+    qualifier: str | None
+    table_name: str
+    is_qualifier_quoted: bool
+    is_quoted: bool
+
+
+class Rename(NamedTuple):
+    previous_name: str
+    name: str
+
+
+class _Parser:
+    def __init__(self, tokens):
+        self._tokens, self._at = tokens, 0
+
+    def _peek(self, ahead=0):
+        at = self._at + ahead
+        return self._tokens[at] if at < len(self._tokens) else _END
+
+    def _take(self, *words):
+        """Move behind the words if they come next; return whether they did."""
+        if any(self._peek(ahead).word != word for ahead, word in enumerate(words)):
+            return False
+        self._at += len(words)
+        return True
+
+    def _skip_to(self, *words):
+        """Move behind the next of the words, or to the end; return the word."""
+        while (token := self._peek()) is not _END:
+            self._at += 1
+            if token.word in words:
+                return token.word
+        return None
+
+    def _keyword(self, *words):
+        """`_take` for a word that may as well be a table's name, unless a name follows it."""
+        token = self._peek(len(words))
+        return (
+            (token.is_name or token.word in ("(", ".")) and token.word != "." and self._take(*words)
+        )
+
+    def _name(self):
+        """Take `[[a.]b.]c` and return the Name `b.c`; None if no name comes."""
+        parts = []
+        self._take(".")  # MySQL allows `.t` for a table of the current database
+        while self._peek().is_name:
+            parts.append(self._peek())
+            self._at += 1
+            if not self._take("."):
+                break
+        if not parts:
+            return None
+        if len(parts) == 1:
+            return Name(None, parts[0].text, False, not parts[0].word)
+        qualifier, table = parts[-2:]
+        return Name(qualifier.text, table.text, not qualifier.word, not table.word)
+
+    def statement(self):
+        """Return the action, its tables, and the renamed tables and columns as pairs of names."""
+        self._skip_prefixes()
+        if self._take("TRUNCATE"):
+            tables = self._truncated()
+            while self._skip_to(";") and self._take("TRUNCATE"):
+                tables += self._truncated()
+            return ("truncate_table" if tables else "other"), tables, [], []
+        if self._take("RENAME"):
+            return ("rename_table", [], self._renamed_tables(), [])
+        if self._take("ALTER"):
+            return self._altered()
+        for verb in ("CREATE", "DROP"):
+            if self._take(verb):
+                return *self._created_or_dropped(verb), [], []
+        return "other", [], [], []
+
+    def _skip_prefixes(self):
+        """Move behind MariaDB's SET STATEMENT ... FOR, and behind statements of the session."""
+        while True:
+            if self._take("SET", "STATEMENT"):
+                self._skip_to("FOR")
+            elif self._peek().word in ("SET", "USE") or self._opens_transaction():
+                self._skip_to(";")
+            elif not self._take(";"):
+                return
+
+    def _opens_transaction(self):
+        more = 1 if self._peek(1).word in ("WORK", "TRANSACTION") else 0
+        return self._peek().word in ("BEGIN", "START") and self._peek(1 + more).word == ";"
+
+    def _if_exists(self):
+        return self._take("IF", "EXISTS") or self._take("IF", "NOT", "EXISTS")
+
+    def _truncated(self):
+        """Return the tables of a TRUNCATE, none if it empties something else or a part of one."""
+        if self._keyword("CLUSTER"):
+            return []
+        self._keyword("TABLE")
+        self._if_exists()
+        tables = []
+        while True:
+            self._keyword("ONLY")
+            in_brackets = self._take("(")
+            name = self._name()
+            if name is None:
+                return tables
+            tables.append(name)
+            self._take("*")
+            if in_brackets:
+                self._take(")")
+            if not self._take(","):
+                break
+        if self._peek().word in ("PARTITION", "SUBPARTITION") or self._take("WITH", "("):
+            return []
+        return tables
+
+    def _renamed_tables(self):
+        if not self._keyword("TABLES"):
+            self._keyword("TABLE")
+        self._if_exists()
+        renames = []
+        while (previous := self._name()) is not None:
+            if self._peek().word != "TO" and self._skip_to("TO", ",") != "TO":
+                break
+            self._take("TO")
+            name = self._name()
+            if name is None:
+                break
+            renames.append(Rename(previous.table_name, name.table_name))
+            if not self._take(","):
+                break
+        return renames
+
+    def _altered(self):
+        while self._peek().word in ("ONLINE", "OFFLINE", "IGNORE", "FOREIGN"):
+            self._at += 1
+        if not self._take("TABLE"):
+            return "other", [], [], []
+        self._if_exists()
+        self._keyword("ONLY")
+        table = self._name()
+        if table is None:
+            return "other", [], [], []
+        self._take("*")
+        if [self._peek(n).word for n in range(4)] in (
+            ["TRUNCATE", "PARTITION", "ALL", ""],
+            ["TRUNCATE", "PARTITION", "ALL", ";"],
+        ):
+            return "truncate_table", [table], [], []
+        tables, columns = [], []
+        while verb := self._skip_to("RENAME", "CHANGE"):
+            if self._take("COLUMN") or verb == "CHANGE":
+                self._if_exists()
+                columns += self._pair("TO" if verb == "RENAME" else None)
+            elif self._peek().word in ("INDEX", "KEY", "CONSTRAINT", "PARTITION", "SUBPARTITION"):
+                continue
+            elif self._take("TO") or self._take("AS") or self._take("="):
+                name = self._name()
+                tables += [Rename(table.table_name, name.table_name)] if name else []
+            elif self._peek(1).word == "TO":
+                columns += self._pair("TO")
+            else:
+                name = self._name()
+                tables += [Rename(table.table_name, name.table_name)] if name else []
+        return "alter_table", [table], tables, columns
+
+    def _pair(self, between):
+        previous = self._name()
+        if previous is None or (between and not self._take(between)):
+            return []
+        name = self._name()
+        return [Rename(previous.table_name, name.table_name)] if name else []
+
+    def _created_or_dropped(self, verb):
+        """Return action and tables. What comes before the word TABLE or INDEX are options."""
+        while (token := self._peek()).is_name:
+            self._at += 1
+            if token.word == "INDEX":
+                return "index", []
+            if token.word == "TABLE":
+                self._if_exists()
+                tables = []
+                while (name := self._name()) is not None:
+                    tables.append(name)
+                    if verb == "CREATE" or not self._take(","):
+                        break
+                return f"{verb.lower()}_table", tables
+            if token.word in _OTHER_OBJECTS:
+                break
+        return "other", []
+
+
+_OTHER_OBJECTS = frozenset(
+    ("DATABASE", "SCHEMA", "VIEW", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT", "SEQUENCE", "USER")
+)
