@@ -9,7 +9,7 @@ messages as (
 
     select
         *,
-        {{ quote_fractions(whole_json('value')) }} as json_text
+        {{ exact_json(canal_fields(more=', columnType map<string, string>')) }} as exact
     from {{ ref('messages') }}
     where format = '{{ format }}'
 
@@ -19,7 +19,7 @@ envelopes as (
 
     select
         *,
-        {{ read_canal('json_text', more_fields=' columnType map<string, string>,') }} as json
+        {{ read_json(canal_fields(more=', columnType map<string, string>')) }} as json
     from messages
 
 ),
@@ -29,14 +29,12 @@ read as (
     select
         *,
         json.*,
-        json_object_keys(json_text) as field_names,
-        {{ json_problem('value', 'json', 'field_names') }} as json_problem,
+        exact.problem as json_problem,
         {{ canal_kind(full_load='INIT') }} as kind,
         {{ database_or_default('json.database', 'kind') }} as source_database,
         coalesce(nullif(json.table, ''), {{ truncated_table('json.sql') }}) as source_table,
         json.sql as statement,
         coalesce(json.mysqltype, json.columntype) as sent_types,
-        {{ has_repeated_keys('sent_types') }} as repeats_types,
         {{ field_of_rows(deleted_row_in) }} as image_field,
         if(image_field = 'old', json.old, json.data) as row_images,
         if(json.type = 'UPDATE', json.old, cast(null as array<map<string, string>>)) as old_images
@@ -59,7 +57,7 @@ rows as (
     select
         *,
         if(problem is null, kind, 'rejected') as outcome,
-        if(problem is null, {{ distinct_keys('sent_types', repeats='repeats_types') }}, null) as types,
+        if(problem is null, sent_types, null) as types,
         {{ canal_rows() }} as (row_number, image)
     from checked
 
@@ -69,8 +67,8 @@ canonical as (
 
     select
         *,
-        {{ canonical_drs_image(distinct_keys('image.new', like='types'), 'types', 'time_zone') }} as row_image,
-        {{ canonical_drs_image(distinct_keys('image.old', like='types'), 'types', 'time_zone') }} as old_image
+        {{ canonical_drs_image('image.new', 'types', 'time_zone') }} as row_image,
+        {{ canonical_drs_image('image.old', 'types', 'time_zone') }} as old_image
     from rows
 
 ),
