@@ -40,7 +40,7 @@ class Refused(Exception):
     def detail(self):
         where, found = place(reversed(self.path)), self.args[1]
         detail = f"field {where[-200:]}: {found}" if where else found
-        return detail[:1000].encode("utf-8", "backslashreplace").decode()
+        return detail.encode("utf-8", "backslashreplace").decode()[:900]
 
 
 def register(spark, project_dir):
@@ -84,7 +84,8 @@ def exact(value, shape):
     try:
         return _exact(value, shape), None, None
     except Refused as refused:
-        return None, refused.args[0], refused.detail()
+        before = "behind a BOM, " if value.startswith(BOM) else ""
+        return None, refused.args[0], before + refused.detail()
     except Exception as error:  # noqa: BLE001 - no message may stop its neighbours
         return None, "not_json", f"cannot be read: {type(error).__name__}: {str(error)[:200]}"
 

@@ -143,7 +143,7 @@ def test_a_bom_is_left_out():
 
 PROBLEMS = {
     "": ("empty_value", "the value has no bytes"),
-    "\ufeff": ("not_json", "one JSON object expected, found nothing but blanks"),
+    "\ufeff": ("not_json", "behind a BOM, one JSON object expected, found nothing but blanks"),
     " \n": ("not_json", "one JSON object expected, found nothing but blanks"),
     "null": ("not_json", "one JSON object expected, found null"),
     "7": ("not_json", "one JSON object expected, found a number"),
@@ -193,7 +193,7 @@ PROBLEMS = {
     b'{"type":"\xff"}': ("not_utf8", "no UTF-8: byte 0xff at offset 9 of 12, invalid start byte"),
     b'\xef\xbb\xbf{"type":"\xff"}': (
         "not_utf8",
-        "no UTF-8: byte 0xff at offset 12 of 15, invalid start byte",
+        "behind a BOM, no UTF-8: byte 0xff at offset 12 of 15, invalid start byte",
     ),
     b"\xff\xfe{\0}\0": ("not_utf8", "a BOM of UTF-16: ff fe; the value has to be UTF-8"),
     '{"es":[1600000000000]}': ("wrong_type", "field es: expected a number, found a list"),
