@@ -77,8 +77,8 @@ changes as (
 
     select
         *,
-        {{ has_all_columns('old_image', 'coalesce(types, row_image)') }} as old_is_complete,
-        {{ has_all_columns('row_image', 'coalesce(types, old_image)') }} or (old_image is not null and old_is_complete) as is_complete,
+        {{ has_all_columns('old_image', 'coalesce(types, row_image)') }} as old_looks_whole,
+        {{ has_all_columns('row_image', 'types') }} as looks_whole,
         if(outcome = 'row_change', if(type = 'INIT', 'snapshot', lower(type)), null) as row_operation
     from canonical
 
@@ -102,14 +102,11 @@ select
     end as before,
     -- `old` is the whole row, so that it completes a `data` which is not.
     case
-        when row_operation = 'update' and old_image is not null then {{ laid_over_whole('row_image', 'old_image', 'old_is_complete') }}
+        when row_operation = 'update' and old_image is not null then {{ laid_over_whole('row_image', 'old_image', 'old_looks_whole') }}
         when row_operation <> 'delete' then row_image
     end as after,
-    case
-        when row_operation = 'delete' then is_complete
-        when row_operation = 'update' and old_image is not null then old_is_complete
-    end as before_is_complete,
-    if(row_operation <> 'delete', is_complete, null) as after_is_complete,
+    if(row_operation = 'delete' or (row_operation = 'update' and old_image is not null), false, null) as before_is_complete,
+    if(row_operation <> 'delete', row_operation <> 'update' and looks_whole, null) as after_is_complete,
     if(outcome = 'row_change', types, null) as column_types,
     if(outcome in ('schema_change', 'truncate'), sql, null) as ddl,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('es', 'milliseconds') }}) as committed_at,

@@ -1,6 +1,6 @@
 {#-
-    What every gold row says of the change it comes from. The materialization keeps these columns but `_image` and
-    `_image_is_complete`, from which it tells the values that do not fit their type and those that the change does not carry.
+    What every gold row says of the change it comes from. The materialization keeps these columns but `_image`, from which it
+    tells the values that do not fit their type and those that the change does not carry, and `_is_replaced`.
 -#}
 {% macro change_columns() -%}
     {%- if execute and model.resource_type == 'model' %}{% do gold_options(model, primary_key(model)) %}{% endif -%}
@@ -14,5 +14,5 @@
     row_number as _row_number,
     bronze_version as _bronze_version,
     image as _image,
-    image_is_complete as _image_is_complete
+    is_replaced as _is_replaced
 {%- endmacro %}

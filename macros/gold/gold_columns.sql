@@ -46,6 +46,19 @@
     {{ return(columns) }}
 {%- endmacro %}
 
+{#-
+    What the merge keeps beside the columns that a model shows. `_column_sequences` holds the columns that are older than the
+    row, with the sequence that wrote each; `_is_replaced` and `_fingerprint` tell changes with one sequence apart.
+-#}
+{% macro merge_columns() -%}
+    {{ return([
+        {'name': '_truncated_table', 'data_type': 'string'},
+        {'name': '_column_sequences', 'data_type': 'map<string, string>'},
+        {'name': '_is_replaced', 'data_type': 'boolean'},
+        {'name': '_fingerprint', 'data_type': 'bigint'},
+    ]) }}
+{%- endmacro %}
+
 {#- The columns of a gold table that are neither of its key nor of `change_columns`. -#}
 {% macro value_columns(columns, key) -%}
     {%- set found = [] -%}
@@ -71,6 +84,6 @@
         {% do model['columns'].update({column.name: column}) %}
     {%- endfor -%}
     {{ get_assert_columns_equivalent(
-        'select * except (_image, _image_is_complete), cast(array() as array<struct<column: string, code: string, text: string>>) as _problems from (' ~ sql ~ ')'
+        'select * except (_image, _is_replaced), cast(array() as array<struct<column: string, code: string, text: string>>) as _problems from (' ~ sql ~ ')'
     ) }}
 {%- endmacro %}

@@ -14,7 +14,7 @@
         {%- endif -%}
     {%- endset -%}
     select
-        * except (_truncated_table, _column_sequences)
+        * except ({{ column_names(merge_columns()) }})
         {%- if table.options.on_delete == 'flag' %},
         {{ is_deleted }} as _is_deleted
         {%- endif %}
@@ -33,7 +33,7 @@
 {% macro create_view_of_rows_without_key(table, sql) -%}
     {%- set key_columns = table.columns | selectattr('name', 'in', table.key) | list -%}
     create or replace view {{ beside_storage(table, 'without_key') }} as
-    select * except (_image, _image_is_complete{% for column in key_columns %}, {{ problem_name(column) }}{% endfor %})
+    select * except (_image, _is_replaced{% for column in key_columns %}, {{ problem_name(column) }}{% endfor %})
     from (
         select *, {{ problems_of_values(key_columns) }} as _problems
         from (

@@ -1,6 +1,6 @@
 {#-
     Of typed changes the last of each key, in the order of the source; where some are partial, of each column of each key. Of one change
-    that moves a key to and fro the new row wins; of copies with one sequence, the one delivered first.
+    that moves a key to and fro the new row wins; of changes that differ and share a sequence, the one delivered last.
 -#}
 {% macro latest_rows(table, profile) -%}
     {%- set key = table.key -%}
@@ -35,13 +35,15 @@
         {%- endfor %}
         {{ joined_problems(values, '`{column}`.problems') }} as _problems,
         _row._truncated_table as _truncated_table,
+        _row._is_replaced as _is_replaced,
+        _row._fingerprint as _fingerprint,
         {{ columns_older_than('_row._sequence', values, '`{column}`.sequence') }} as _column_sequences
     from _latest
     {%- endif %}
 {%- endmacro %}
 
 {% macro order_of_changes(sequence='_sequence') -%}
-    struct({{ sequence }}, _operation <> 'delete', -_partition, -_offset)
+    struct({{ sequence }}, not _is_replaced, _partition, _offset, _row_number)
 {%- endmacro %}
 
 {% macro problems_of_column(problems, column) -%}

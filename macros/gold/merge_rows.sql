@@ -38,7 +38,18 @@
 {% macro is_newer(column=none) -%}
     {%- set changed = column_sequence('changed', column) if column else 'changed._sequence' -%}
     {%- set stored = column_sequence('stored', column) if column else 'stored._sequence' -%}
-    struct({{ changed }}, changed._operation <> 'delete') > struct({{ stored }}, stored._operation <> 'delete')
+    ({{ changed }} > {{ stored }} or ({{ changed }} = {{ stored }} and {{ comes_after() }}))
+{%- endmacro %}
+
+{#-
+    Whether the changed row comes after the stored one of the same sequence. A copy, which has the same content, does not; of
+    two different changes that share a sequence the delivery decides.
+-#}
+{% macro comes_after() -%}
+    changed._sequence = stored._sequence
+    and changed._fingerprint <> stored._fingerprint
+    and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number)
+    > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number)
 {%- endmacro %}
 
 {#- Of each column the newer value; of the row what the newer change says. -#}
@@ -46,7 +57,7 @@
     {%- for column in values %}
         {{ adapter.quote(column.name) }} = if({{ is_newer(column) }}, changed.{{ adapter.quote(column.name) }}, stored.{{ adapter.quote(column.name) }}),
     {%- endfor %}
-    {%- for column in columns if column.name.startswith('_') and column.name != '_problems' %}
+    {%- for column in columns + merge_columns() if column.name.startswith('_') and column.name not in ['_problems', '_column_sequences'] %}
         {{ column.name }} = if({{ is_newer() }}, changed.{{ column.name }}, stored.{{ column.name }}),
     {%- endfor %}
         _problems = {{ joined_problems(

@@ -13,6 +13,7 @@
 -#}
 {% macro profile_of_changes(table, sql) -%}
     {%- if table.read is none -%}
+        {% do table.update(reads=adapter.columns_read(sql, table.columns)) %}
         {% do adapter.expect_new_rows(api.Relation.create(schema='silver', identifier='events'), none) %}
         {{ assert_gold_contract(sql, table.columns) }}
         {{ name_query('new_changes', new_changes(sql, table)) }}
@@ -27,6 +28,7 @@
     {%- if most == 0 -%}
         {{ return({'count': 0}) }}
     {%- endif -%}
+    {% do table.update(reads=adapter.columns_read(sql, table.columns)) %}
     {% do adapter.expect_changes(most, table.storage) %}
     {%- set few = most <= 32 -%}
     {{ stage_rows('new_changes', typed_changes(new_changes(sql, table), table)) }}
@@ -58,31 +60,33 @@
 {%- endmacro %}
 
 {#-
-    Whether a change leaves columns as they were: an update does, and a delete whose row is kept to be shown. What an insert does
-    not carry is null, for it begins a row: what was there before is gone.
+    Whether a change leaves columns as they were, because its image does not carry what they are made from: an update can, whatever
+    its format says of its images, and so can the removed half of one, and a delete whose row is kept to be shown. What an
+    insert does not carry is null, for it begins a row: what was there before is gone.
 -#}
-{% macro is_partial(options) -%}
-    not _image_is_complete and _operation in ('update'{{ ", 'delete'" if options.get('on_delete') == 'flag' }})
+{% macro is_partial(table) -%}
+    (_is_replaced or _operation in ('update'{{ ", 'delete'" if table.options.get('on_delete') == 'flag' }}))
+    and not ({{ adapter.carries_all(table.reads) }})
 {%- endmacro %}
 
 {#-
-    Whether some of a new table's changes are partial: silver is asked once a run for all tables. Where deletes are kept to be
-    shown, what an update that moves a key says of its old row counts too, which only the images tell.
+    Whether some of a new table's changes are partial, which only their images tell. A table without updates has none, of which
+    silver is asked once a run for all tables.
 -#}
 {% macro has_partial_changes(sql, table) -%}
-    {%- if table.options.get('on_delete') == 'flag' -%}
-        {{ return(run_query('select 1 from new_changes where ' ~ is_partial(table.options) ~ ' limit 1').rows | length > 0) }}
-    {%- endif -%}
-    {%- set partial = [] -%}
-    {%- for row in counts_of_new_changes(table.read, table.last) if row['partial_updates'] -%}
-        {% do partial.append({
+    {%- set updated = [] -%}
+    {%- for row in counts_of_new_changes(table.read, table.last) if row['updates'] -%}
+        {% do updated.append({
             'database_name': row['database_name'],
             'schema_name': row['schema_name'],
             'table_name': row['table_name'],
-            'changes': row['partial_updates'],
+            'changes': row['updates'],
         }) %}
     {%- endfor -%}
-    {{ return(changes_of_model(partial, sql) > 0) }}
+    {{ return(
+        changes_of_model(updated, sql) > 0
+        and run_query('select 1 from new_changes where ' ~ is_partial(table) ~ ' limit 1').rows | length > 0
+    ) }}
 {%- endmacro %}
 
 {#-
@@ -166,14 +170,14 @@
     ) }}
 {%- endmacro %}
 
-{#- How many changes silver has settled after version `read` up to version `last`, by source table, and how many are partial. -#}
+{#- How many changes silver has settled after version `read` up to version `last`, by source table, and how many of rows that were there. -#}
 {% macro counts_of_new_changes(read, last) -%}
     {%- set note = 'changes of silver after ' ~ read ~ ' up to ' ~ last -%}
     {%- set counts = adapter.note(note) -%}
     {%- if counts is none -%}
         {%- set counts = run_query(
             'select database_name, schema_name, table_name, count(*) as changes,'
-            ~ " count_if(operation in ('update', 'update_after') and not after_is_complete) as partial_updates"
+            ~ " count_if(operation not in ('snapshot', 'insert')) as updates"
             ~ " from silver.events where kind in ('row_change', 'truncate') and bronze_version <= " ~ last
             ~ (' and bronze_version > ' ~ read if read is not none else '')
             ~ ' group by database_name, schema_name, table_name'

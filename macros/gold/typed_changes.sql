@@ -14,23 +14,20 @@
         {{ column.name }},
         {%- endfor %}
         if(_operation = 'truncate', _source_table, null) as _truncated_table,
-        case
-            when {{ is_partial(table.options) }} then map_filter(
-                {{ sequences_by_column(value_columns(table.columns, table.key), "if(map_contains_key(_image, {source}), _sequence, '')") }},
-                (name, sequence) -> sequence < _sequence
-            )
-        end as _column_sequences
+        case when {{ is_partial(table) }} then {{ adapter.columns_not_carried(table.reads, table.columns, table.key) }} end as _column_sequences,
+        _is_replaced,
+        xxhash64(_operation, map_entries(_image)) as _fingerprint
     from (
-        {{ with_value_problems(changes, table.columns) }}
+        {{ with_value_problems(changes, table.columns, table.reads) }}
     )
 {%- endmacro %}
 
 {#- Changes, and of each column why its value does not fit, in a step of its own: it is asked thrice, and worked out once. -#}
-{% macro with_value_problems(changes, columns) -%}
+{% macro with_value_problems(changes, columns, reads={}) -%}
     select
         *
         {%- for column in columns if not column.name.startswith('_') %},
-        {{ value_problem(column) }} as {{ problem_name(column) }}
+        {{ value_problem(column, reads.get(column.name, [])) }} as {{ problem_name(column) }}
         {%- endfor %}
     from (
         {{ changes }}
@@ -60,11 +57,11 @@
     )
 {%- endmacro %}
 
-{#- A map of each column's name to the sequence that an expression gives for it: {column} is its name, {source} its source's. -#}
+{#- A map of each column's name to the sequence that an expression gives for it: {column} is its name. -#}
 {% macro sequences_by_column(columns, sequence) -%}
     cast(map(
         {%- for column in columns %}
-        {{ dbt.string_literal(column.name) }}, {{ sequence | replace('{column}', column.name) | replace('{source}', source_name(column)) }}{{ ',' if not loop.last }}
+        {{ dbt.string_literal(column.name) }}, {{ sequence | replace('{column}', column.name) }}{{ ',' if not loop.last }}
         {%- endfor %}
     ) as map<string, string>)
 {%- endmacro %}
@@ -85,7 +82,7 @@
             )),
             _problems
         ) as _problems,
-        if(_is_moved, null, _column_sequences) as _column_sequences
+        if(_is_moved{% if table.options.get('on_delete') != 'flag' %} or (_is_replaced and _new_key is not null){% endif %}, null, _column_sequences) as _column_sequences
     from (
         select
             *,

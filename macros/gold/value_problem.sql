@@ -8,17 +8,18 @@
 {%- endmacro %}
 
 {#-
-    Why a value does not fit its column's type, null if it does: zero_date, out_of_range, loses_digits or invalid.
+    Why a value does not fit its column's type, null if it does: zero_date, out_of_range, loses_digits or invalid; not_carried
+    where the change carries a part only of the source columns that it is made from.
     A value counts as lost where the source has a text and the projection gives null, or gives fewer digits. Most values can
     have lost none: the text, for which the image is searched, is not asked for then.
 -#}
-{% macro value_problem(column) -%}
+{% macro value_problem(column, reads=[]) -%}
     {%- set text, value = source_text(column), adapter.quote(column.name) -%}
     {%- set data_type = column.data_type | lower -%}
     case
         when {{ value }} is null then
             case
-                when {{ text }} is null then null
+                when {{ text }} is null then {{ "case when " ~ adapter.is_half_carried(reads) ~ " then 'not_carried' end" if reads | length > 1 else 'null' }}
                 when {{ text }} rlike '^0000-00-00|^[0-9]{4}-00-|^[0-9]{4}-[0-9]{2}-00' then 'zero_date'
                 when {{ text }} rlike r'^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$' then 'out_of_range'
                 else 'invalid'

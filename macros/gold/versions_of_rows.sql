@@ -6,9 +6,10 @@
 {% macro versions_of_rows(table, profile) -%}
     {%- set key = key_names(table.key) -%}
     {%- set columns = column_names(columns_of_changes(table)) -%}
+    {%- set order = order_of_versions() -%}
     with changed as (
         select latest.* from (
-            select max_by(struct(*), struct(_operation <> 'delete', _is_stored, -_partition, -_offset)) as latest
+            select max_by(struct(*), struct(_is_stored, _partition, _offset)) as latest
             from (
                 select {{ columns }}, false as _is_stored, null as _stored
                 from (
@@ -22,8 +23,9 @@
                 where {{ is_touched(table, profile) }}
                 {%- endif %}
             )
-            group by {{ key }}, _truncated_table, _sequence
+            group by {{ key }}, _truncated_table, _sequence, _fingerprint
         )
+        qualify not _is_replaced or bool_and(_is_replaced) over (partition by {{ key }}, _truncated_table, _sequence)
     ),
     {%- if profile.partial %}
     whole as (
@@ -53,8 +55,8 @@
             on _source_table = _table_of_truncates
         where _truncated_table is null
         window
-            history as (partition by {{ key }} order by _sequence),
-            history_so_far as (partition by {{ key }} order by _sequence rows between unbounded preceding and current row)
+            history as (partition by {{ key }} order by {{ order }}),
+            history_so_far as (partition by {{ key }} order by {{ order }} rows between unbounded preceding and current row)
     ),
     ended as (
         select
@@ -63,7 +65,7 @@
             lead(_effective_at) over history as _next_effective_at,
             struct({{ tracked_content(table) }}) as _content
         from timed
-        window history as (partition by {{ key }} order by _sequence)
+        window history as (partition by {{ key }} order by {{ order }})
     ),
     begun as (
         select
@@ -73,7 +75,7 @@
                 false
             ) as _is_begin
         from ended
-        window history as (partition by {{ key }} order by _sequence)
+        window history as (partition by {{ key }} order by {{ order }})
     ),
     versions as (
         select
@@ -90,8 +92,8 @@
             ) as _is_version
         from begun
         window
-            history as (partition by {{ key }} order by _sequence),
-            history_so_far as (partition by {{ key }} order by _sequence rows between unbounded preceding and current row)
+            history as (partition by {{ key }} order by {{ order }}),
+            history_so_far as (partition by {{ key }} order by {{ order }} rows between unbounded preceding and current row)
     )
     select {{ column_names(table.stored_columns) }}
     from (
@@ -160,6 +162,10 @@
     {%- endfor -%}
 {%- endmacro %}
 
+{% macro order_of_versions() -%}
+    _sequence, _partition, _offset, _row_number
+{%- endmacro %}
+
 {% macro columns_of_changes(table) -%}
     {{ return(table.stored_columns | rejectattr('name', 'in', ['valid_from', 'valid_to', 'is_current', '_is_version']) | list) }}
 {%- endmacro %}
@@ -192,7 +198,7 @@
             {%- endfor %}
         from {{ changes }}
         window history_so_far as (
-            partition by {{ key_names(table.key) }} order by _sequence
+            partition by {{ key_names(table.key) }} order by {{ order_of_versions() }}
             rows between unbounded preceding and current row
         )
     )
@@ -200,7 +206,7 @@
 
 {#- The changes that the model shows: each the last of a run of equal rows, with the time in which they were true. -#}
 {% macro view_of_versions(table) -%}
-    select * except (_truncated_table, _column_sequences, _is_version)
+    select * except (_is_version, {{ column_names(merge_columns()) }})
     from {{ table.storage }}
     where _is_version
 {%- endmacro %}
@@ -210,7 +216,7 @@
     merge into {{ table.storage }} as stored
     using changed_rows as changed
     on {{ is_same_row(table.key) }}
-        and stored._sequence = changed._sequence
+        and stored._sequence = changed._sequence and stored._fingerprint = changed._fingerprint
         {%- if not profile.truncates %} and {{ profile['keys'] }}{% endif %}
     when matched then update set *
     when not matched then insert *

@@ -6,10 +6,7 @@
 -#}
 {% materialization current_state, adapter='lakehouse' %}
 
-    {%- set table = gold_table(sql, [
-        {'name': '_truncated_table', 'data_type': 'string'},
-        {'name': '_column_sequences', 'data_type': 'map<string, string>'},
-    ]) -%}
+    {%- set table = gold_table(sql, merge_columns()) -%}
 
     {{ run_hooks(pre_hooks) }}
 

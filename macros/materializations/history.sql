@@ -9,10 +9,8 @@
         {'name': 'valid_from', 'data_type': 'timestamp'},
         {'name': 'valid_to', 'data_type': 'timestamp'},
         {'name': 'is_current', 'data_type': 'boolean'},
-        {'name': '_truncated_table', 'data_type': 'string'},
-        {'name': '_column_sequences', 'data_type': 'map<string, string>'},
         {'name': '_is_version', 'data_type': 'boolean'},
-    ]) -%}
+    ] + merge_columns()) -%}
 
     {{ run_hooks(pre_hooks) }}
 

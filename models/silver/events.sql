@@ -5,6 +5,7 @@ with
 outcomes as (
 
     {{ outcomes_of([
+        'canal',
         'dataworks_kafka',
         'drs_avro',
         'drs_json',

@@ -27,19 +27,27 @@ changes as (
 
 ),
 
--- An update that moves the key says two things: the old row is gone, and there is a new one.
+-- An update that moves the key says two things: the old row is gone, and there is a new one. The first of them, also where
+-- the format sends it as a message of its own, is over as soon as the second is known: `is_replaced`.
 images as (
 
     select
         *,
         inline(
             case
-                when kind = 'truncate' then array(struct('truncate' as operation, map() as image))
-                when operation in ('delete', 'update_before') then array(struct('delete' as operation, before as image))
-                when may_move_key then array(struct('delete' as operation, old_image as image), struct(operation, after as image))
-                else array(struct(if(operation = 'update_after', 'update', operation) as operation, after as image))
+                when kind = 'truncate' then array(struct('truncate' as operation, map() as image, false as is_replaced))
+                when operation in ('delete', 'update_before')
+                    then array(struct('delete' as operation, before as image, operation = 'update_before' as is_replaced))
+                when may_move_key
+                    then array(
+                        struct('delete' as operation, old_image as image, true as is_replaced),
+                        struct(operation, after as image, false as is_replaced)
+                    )
+                else array(
+                    struct(if(operation = 'update_after', 'update', operation) as operation, after as image, false as is_replaced)
+                )
             end
-        ) as (row_operation, image)
+        ) as (row_operation, image, is_replaced)
     from changes
 
 )
@@ -51,6 +59,7 @@ select
     source_table,
     row_operation as operation,
     image,
+    is_replaced,
     key_columns,
     coalesce(if(row_operation = 'delete', before_is_complete, after_is_complete), true) as image_is_complete,
     sequence,

@@ -4,7 +4,7 @@ messages as (
 
     select * from {{ ref('messages') }}
     where format not in (
-        'drs_avro', 'drs_json', 'drs_json_c', 'dts_avro', 'dts_canal', 'dts_shareplex', 'dataworks_kafka', 'oceanbase_avro',
+        'canal', 'drs_avro', 'drs_json', 'drs_json_c', 'dts_avro', 'dts_canal', 'dts_shareplex', 'dataworks_kafka', 'oceanbase_avro',
         'oceanbase_canal', 'oms_canal', 'oms_dataworks', 'oms_default', 'oms_default_extend', 'oms_shareplex'
     )
 

@@ -229,7 +229,9 @@ def spark_type(format: str, worded: str) -> str:
         return OCEANBASE.get(word, "string")
     if word in INTEGERS:
         # A type with its length is MySQL's in full, which says if there is no sign.
-        is_signed = "unsigned" not in words and bool(sizes or format == "oceanbase_canal")
+        is_signed = "unsigned" not in words and bool(
+            sizes or format in ("canal", "oceanbase_canal")
+        )
         return INTEGERS[word][0 if is_signed else 1]
     return _sized(word, sizes) or WORDS.get(word, "string")
 

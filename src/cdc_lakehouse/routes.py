@@ -18,6 +18,7 @@ FORMATS = frozenset(
         "oms_shareplex",
         "oceanbase_avro",
         "oceanbase_canal",
+        "canal",
         "dataworks_kafka",
         "dts_avro",
         "dts_canal",

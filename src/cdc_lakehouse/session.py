@@ -27,6 +27,7 @@ from cdc_lakehouse.errors import (
 )
 from cdc_lakehouse.jars import installed_jars
 from cdc_lakehouse.java import find_java
+from cdc_lakehouse.meaning import PINNED, refuse_other_meanings
 
 LOG4J = Path(__file__).with_name("log4j2.properties")
 # Up to so much, Spark needs longer to make and compile code of a plan than to interpret it: rows,
@@ -107,8 +108,7 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.ansi.enabled": "true",
+        **PINNED,
         "spark.sql.parquet.compression.codec": "zstd",
         # Spark would build the title case of every character there is before the first `lower`.
         "spark.sql.icu.caseMappings.enabled": "false",
@@ -161,7 +161,8 @@ def open_session(
         overrides: settings that win over the defaults, for example from profiles.yml.
 
     Raises:
-        LakehouseError: no usable Java, the jars have not been fetched, or Spark does not start.
+        LakehouseError: a setting that changes what values mean, no usable Java, the jars have not
+            been fetched, or Spark does not start.
     """
     home, is_new = lakehouse_dir(), SparkContext._active_spark_context is None
     for folder in ("tmp", "warehouse"):
@@ -182,10 +183,12 @@ def open_session(
     try:
         with _standard_error_to(home / "spark.log"):
             spark = builder.getOrCreate()
+        configured = dict(spark.sparkContext.getConf().getAll())
+        refuse_other_meanings(configured, "The configuration of Spark (spark-defaults.conf)")
         if joins_cluster:
             standalone.check_executors(spark, master, memory(), home)
     except Exception as error:
-        if joins_cluster and SparkContext._active_spark_context is not None:
+        if is_new and SparkContext._active_spark_context is not None:
             SparkContext._active_spark_context.stop()  # the next call would take it for a sound one
         if isinstance(error, LakehouseError):
             raise

@@ -62,6 +62,8 @@ class Table:
     # Whether updates and deletes carry some of the columns only; and updates that move a key.
     partial: bool = False
     partial_moves: bool = False
+    # Whether the types of a message are those of its images only, as Canal fills them.
+    types_of_image: bool = False
     # Whether some values do not fit their gold type.
     misfits: bool = False
     # Whether the format has rows of a full load with a place in the source.

@@ -109,6 +109,7 @@ BY_FORMAT = {
         "bigint(20)": "bigint",
         "FLOAT": "float",
     },
+    "canal": {"int": "int", "int unsigned": "bigint", "bigint(20)": "bigint", "blob": "binary"},
     # "Parameters for data types, such as precision, are not supported."
     "dts_canal": {"int": "bigint", "bigint": UNSIGNED, "varchar": "string"},
     "drs_json": {"int": "bigint", "bigint": UNSIGNED, "decimal": "string", "blob": "binary"},

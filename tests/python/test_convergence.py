@@ -88,6 +88,9 @@ class Canal:
                 "pkNames": list(table.key),
                 "mysqlType": {c: text for c, text in self.types.items() if c in columns},
             }
+            if table.types_of_image:
+                sent = {column for image in message["data"] for column in image}
+                message["mysqlType"] = {c: text for c, text in self.types.items() if c in sent}
         if first.operation == UPDATE:
             message["old"] = [self.old(table, change) for change in statement]
         return [message]
@@ -231,6 +234,11 @@ SCENARIOS = (
         "dts_shareplex",
         12,
         Table(REGION_AND_NUMBER, partial=True, partial_moves=True, snapshots=False),
+    ),
+    Scenario(
+        "dts_canal",
+        10,
+        Table(partial=True, partial_moves=True, types_of_image=True, misfits=True),
     ),
     Scenario("dts_canal", 8, Table(on_delete="flag", track_columns=("price", "quantity"))),
     Scenario("dataworks_kafka", 6, Table(snapshots=False)),

@@ -158,8 +158,9 @@ def expected_changes(world, name):
         changes = encoder.changes(event)
         times = [1] * len(changes)
         if changes and not is_told:
-            # Formats that do not tell copies send a message for each row.
+            # A message for each row, or one for all.
             times = [copies[number, value] for value, _ in encoder.encode(event)]
+            times *= len(changes) // len(times)
         for change, deliveries_of_it in zip(changes, times, strict=True):
             expected[as_key(*astuple(change), time)] += deliveries_of_it
     return expected

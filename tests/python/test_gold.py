@@ -181,6 +181,19 @@ def test_a_full_refresh_gives_the_same_stored_rows(laboratory):
     assert laboratory.stored() == before
 
 
+@pytest.mark.parametrize(
+    "hook", ["set spark.sql.session.timeZone = Asia/Shanghai", "set time zone 'Asia/Tokyo'"]
+)
+def test_a_hook_cannot_change_what_a_value_means(laboratory, hook):
+    laboratory.deliver(change("DELETE", 1, thing(99, "never there")))
+    write_models(laboratory.lakehouse.project, {"things": f'pre_hook="/* a */ {hook}"'})
+    (said,) = laboratory.lakehouse.dbt("run", "-s", "things", fails=True)
+    write_models(laboratory.lakehouse.project)
+    assert "A SET statement sets spark.sql.session.timeZone to" in said
+    zone = "select current_timezone() as zone"
+    assert laboratory.lakehouse.query(zone) == [{"zone": "UTC"}]
+
+
 def test_a_model_without_a_key_is_refused_when_it_is_compiled(laboratory):
     write_models(laboratory.lakehouse.project, yaml=YAML.replace("constraints", "# constraints"))
     said = laboratory.lakehouse.dbt("compile", "-s", "things", fails=True)
@@ -315,3 +328,76 @@ def test_a_key_may_look_like_a_variable_of_spark(laboratory):
         change("UPDATE", 8700, thing(95, "${env:HOME}", "2.00"), old=[{"price": "1.00"}])
     )
     assert [row for row in laboratory.rows() if row[0] == 95] == [(95, "${env:HOME}", "2.00")]
+
+
+def test_an_update_keeps_what_its_image_does_not_carry_whatever_its_types_say(laboratory):
+    """MySQL's binlog_row_image leaves columns out, and Canal takes the types from what is left."""
+
+    def logged(position, row, old):
+        message = change("UPDATE", position, row, old=[old])
+        types = {name: message["mysqlType"][name] for name in row}
+        return message | {"mysqlType": types}
+
+    insert = change("INSERT", 9100, thing(91, "a", "1.00"), thing(92, "a", "1.00"))
+    renamed = logged(9101, {"id": "91", "name": "b"}, {"name": "a"})
+    priced = logged(9102, {"id": "91", "price": None}, {"price": "1.00"})
+    late = logged(9103, {"id": "92", "name": "c"}, {"name": "b"})
+    unchanged = logged(9104, {"id": "92", "name": "c"}, {})
+    laboratory.deliver(priced, late)
+    laboratory.deliver(insert, renamed, unchanged)
+    found = [row for row in laboratory.rows() if row[0] in (91, 92)]
+    assert found == [(91, "b", None), (92, "c", "1.00")]
+
+
+def test_changes_that_share_a_place_are_applied_as_they_are_delivered(laboratory):
+    """A position that is no position: open-source Canal gives the messages of a batch one id."""
+    first = change("INSERT", 9200, thing(93, "a"))
+    second = change("UPDATE", 9200, thing(93, "b"), old=[{"name": "a"}])
+    laboratory.deliver(first, second)
+    assert (93, "b", "1.00") in laboratory.rows()
+    laboratory.deliver(change("UPDATE", 9200, thing(93, "c"), old=[{"name": "b"}]))
+    assert (93, "c", "1.00") in laboratory.rows()
+    laboratory.deliver(change("DELETE", 9200, thing(93, "c")))
+    assert 93 not in [row[0] for row in laboratory.rows()]
+    laboratory.lakehouse.dbt("run", "--full-refresh", "-s", "things", "conflicting_changes")
+    assert 93 not in [row[0] for row in laboratory.rows()]
+    shared = "select table_name, contents from silver.conflicting_changes where sequence like"
+    assert laboratory.lakehouse.query(f"{shared} '%9200.%'") == [
+        {"table_name": "things", "contents": 4}
+    ]
+    said = laboratory.lakehouse.dbt("test", "-s", "sequences_have_one_content")
+    assert said["sequences_have_one_content"].startswith("Got 1 result")
+
+
+def test_a_column_that_is_made_from_others_follows_them(laboratory):
+    """An update that carries none of them leaves it as it was; a part is named as a problem."""
+    columns = {
+        "id": COLUMNS["id"],
+        "label": "upper(image['name'])",
+        "shown": "coalesce(image['title'], image['name'])",
+        "tag": "image['name'] || ':' || image['price']",
+        "origin": "'lab'",
+    }
+    described = "".join(
+        f"      - {{{{name: {name}, data_type: string, description: x}}}}\n"
+        for name in list(columns)[1:]
+    )
+    yaml = YAML[: YAML.index("      - {{name: name")] + described
+    write_models(laboratory.lakehouse.project, {"labels": ""}, columns, yaml)
+
+    def rows():
+        found = laboratory.lakehouse.query("select * from gold.labels where id = 94")
+        return [
+            (r["label"], r["shown"], r["tag"], r["origin"], [p["code"] for p in r["_problems"]])
+            for r in found
+        ]
+
+    part = {"id": "94", "price": "2.00"}
+    laboratory.deliver(change("INSERT", 9300, thing(94, "a")), models={"labels": ""})
+    assert rows() == [("A", "a", "a:1.00", "lab", [])]
+    laboratory.deliver(change("UPDATE", 9301, part, old=[{"price": "1.00"}]), models={"labels": ""})
+    assert rows() == [("A", "a", None, "lab", ["not_carried"])]
+    renamed = thing(94, "b", "2.00")
+    laboratory.deliver(change("UPDATE", 9302, renamed, old=[{"name": "a"}]), models={"labels": ""})
+    assert rows() == [("B", "b", "b:2.00", "lab", [])]
+    write_models(laboratory.lakehouse.project)

@@ -48,6 +48,7 @@ ACCOUNTS = (
     "delivered_changes",
     "message_accounting",
     "rejected_by_reason",
+    "conflicting_changes",
     "conflicting_messages",
 )
 LONGEST = {LAKEHOUSE: 12, DBT: 30}  # seconds; random moments are drawn up to these

@@ -206,6 +206,7 @@ def lake(open_lakehouse, landing):
     views = (
         "message_accounting",
         "delivered_changes",
+        "conflicting_changes",
         "conflicting_messages",
         "rejected_by_reason",
     )

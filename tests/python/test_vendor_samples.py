@@ -341,7 +341,7 @@ OCEANBASE_CANAL = {
         },
         committed_at="2020-05-13 12:39:20",
         produced_at="2020-05-13 12:39:20.798",
-        sequence=(9, 0),
+        sequence=(1589373560000, 9),
     ),
 }
 
@@ -763,6 +763,16 @@ FLINK_CAPTURE = [
 EXPECTED = OMS | OCEANBASE_CANAL | OCEANBASE_AVRO | DATAWORKS_KAFKA | DTS | DRS
 EXPECTED |= {f"dts_canal/flink_{line}": rows for line, rows in enumerate(FLINK_CAPTURE)}
 
+# Formats whose writers take the types of a message from the image, so that only a new row is whole.
+FROM_THE_IMAGE = ("oms_canal", "oceanbase_canal", "dts_canal", "drs_json", "drs_json_c")
+FROM_THE_IMAGE += ("dataworks_kafka",)
+for name, rows in EXPECTED.items():
+    for row in rows if name.startswith(FROM_THE_IMAGE) else []:
+        if row.get("operation") not in (None, "insert", "snapshot"):
+            row |= {
+                part: False for part in row.keys() & {"before_is_complete", "after_is_complete"}
+            }
+
 # ---------------------------------------------------------------------------------------------
 
 
@@ -879,8 +889,8 @@ def test_an_update_in_two_messages_is_one_row_change(landed):
     images = (PERSON, PERSON | {"sex": "woman"})
     # The third sample is the same update in one message.
     assert [tuple(row.values()) for row in rows] == [
-        (first + 1, "update", *images, True, True),
-        (first + 2, "update", *images, True, True),
+        (first + 1, "update", *images, False, False),
+        (first + 2, "update", *images, False, False),
     ]
 
 

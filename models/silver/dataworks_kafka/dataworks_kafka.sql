@@ -91,8 +91,8 @@ changes as (
 
     select
         *,
-        {{ has_all_columns('old_row', 'types') }} as old_is_complete,
-        if(row_operation = 'update', {{ laid_over_whole('new_row', 'old_row', 'old_is_complete') }}, new_row) as whole_row
+        {{ has_all_columns('old_row', 'types') }} as old_looks_whole,
+        if(row_operation = 'update', {{ laid_over_whole('new_row', 'old_row', 'old_looks_whole') }}, new_row) as whole_row
     from canonical
 
 )
@@ -111,8 +111,10 @@ select
     if(outcome = 'row_change' and size(key_columns) > 0, key_columns, null) as key_columns,
     old_row as before,
     whole_row as after,
-    if(old_row is null, null, old_is_complete) as before_is_complete,
-    if(whole_row is null, null, {{ has_all_columns('whole_row', 'types') }}) as after_is_complete,
+    if(old_row is null, null, false) as before_is_complete,
+    if(
+        whole_row is null, null, row_operation in ('snapshot', 'insert') and {{ has_all_columns('whole_row', 'types') }}
+    ) as after_is_complete,
     if(outcome = 'row_change', types, null) as column_types,
     if(outcome in ('schema_change', 'truncate'), statement, null) as ddl,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('event_time', 'milliseconds') }}) as committed_at,

@@ -73,7 +73,7 @@ changes as (
 
     select
         *,
-        {{ has_all_columns('row_image', 'types') }} as is_complete,
+        {{ looks_whole('row_image', 'old_image', 'types') }} as looks_whole,
         if(outcome = 'row_change', if(type = 'INIT', 'snapshot', lower(type)), null) as row_operation
     from canonical
 
@@ -93,11 +93,11 @@ select
     if(outcome = 'row_change' and size(pknames) > 0, pknames, null) as key_columns,
     case row_operation
         when 'delete' then row_image
-        when 'update' then {{ laid_over_whole('old_image', 'row_image', 'is_complete') }}
+        when 'update' then {{ laid_over_whole('old_image', 'row_image', 'looks_whole') }}
     end as before,
     if(row_operation = 'delete', null, row_image) as after,
-    if(row_operation = 'delete' or (row_operation = 'update' and old_image is not null), is_complete, null) as before_is_complete,
-    if(row_operation <> 'delete', is_complete, null) as after_is_complete,
+    if(row_operation = 'delete' or (row_operation = 'update' and old_image is not null), false, null) as before_is_complete,
+    if(row_operation <> 'delete', row_operation <> 'update' and looks_whole, null) as after_is_complete,
     if(outcome = 'row_change', types, null) as column_types,
     if(outcome in ('schema_change', 'truncate'), sql, null) as ddl,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('es', 'milliseconds') }}) as committed_at,

@@ -1,10 +1,10 @@
-"""Writers of the fourteen formats, after the vendors' documents. They share no code with the
+"""Writers of the formats, after the vendors' documents. They share no code with the
 project's readers, so that a mistake would have to be made twice to go unseen."""
 
 from encoders.dataworks import DataworksKafka
 from encoders.drs import DrsAvro, DrsJson, DrsJsonC
 from encoders.dts import DtsAvro, DtsCanal, DtsShareplex
-from encoders.oceanbase import OceanbaseAvro, OceanbaseCanal
+from encoders.oceanbase import OceanbaseAvro, OceanbaseCanal, OpenSourceCanal
 from encoders.oms import OmsCanal, OmsDataworks, OmsDefault, OmsDefaultExtend, OmsShareplex
 
 ENCODERS = {
@@ -17,6 +17,7 @@ ENCODERS = {
         OmsShareplex(),
         OceanbaseAvro(),
         OceanbaseCanal(),
+        OpenSourceCanal(),
         DataworksKafka(),
         DtsAvro(),
         DtsCanal(),

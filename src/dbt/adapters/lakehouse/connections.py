@@ -1,5 +1,6 @@
 """dbt's connections to the embedded Spark: a root session a process, a child session a thread."""
 
+import re
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from cdc_lakehouse.bronze import GENERATION, attach_tables, quoted
 from cdc_lakehouse.delta_log import bytes_since, last_transactions
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.functions import register_functions
+from cdc_lakehouse.meaning import PINNED, refuse_other_meanings, restore_meanings
 from cdc_lakehouse.session import (
     FEW_BYTES,
     MANY_BYTES,
@@ -36,6 +38,9 @@ BATCH_READER = "spark.sql.parquet.enableVectorizedReader"
 MERGE_SOURCE = "spark.databricks.delta.merge.materializeSource"
 OF_ONE_STATEMENT = (*WATERMARK, BATCH_READER, MERGE_SOURCE)
 
+# A statement that can change settings, maybe behind comments.
+_SETS = re.compile(r"(?is)(?:\s|--[^\n]*\n|/\*.*?\*/)*set\b")
+
 ONE_AT_A_TIME = "Only one dbt can use it at a time: wait for it to end, or stop it."
 
 _lock = threading.Lock()
@@ -52,9 +57,13 @@ class LakehouseCredentials(SparkCredentials):
     method: str = "session"
 
     def __post_init__(self) -> None:
+        given = dict(self.server_side_parameters)
         super().__post_init__()
-        # dbt-spark turns ANSI off; then a cast that overflows gives a wrong number without a word.
-        self.server_side_parameters["spark.sql.ansi.enabled"] = "true"
+        if self.method == "session":
+            with short_errors():
+                refuse_other_meanings(given, "profiles.yml")
+            # dbt-spark turns ANSI off, which changes what a cast means.
+            self.server_side_parameters |= PINNED
 
     @property
     def type(self) -> str:
@@ -123,6 +132,8 @@ class Cursor(session.Cursor):
         with short_errors():
             try:
                 self._df = self.spark.sql(sql % parameters if parameters else sql)
+                if _SETS.match(sql):
+                    refuse_other_meanings(restore_meanings(self.spark), "A SET statement")
             finally:
                 for name in OF_ONE_STATEMENT:
                     self.spark.conf.unset(name)

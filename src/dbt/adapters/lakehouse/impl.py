@@ -16,6 +16,7 @@ from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 
+from cdc_lakehouse import projection
 from cdc_lakehouse.bronze import GENERATION, quoted
 from cdc_lakehouse.delta_log import bytes_since, last_transactions, snapshot
 from cdc_lakehouse.session import (
@@ -236,6 +237,39 @@ class LakehouseAdapter(SparkAdapter):
     def merge_staged_rows(self) -> None:
         """Let the next MERGE of this thread read its source as it is; Delta would keep it again."""
         self._spark().conf.set(MERGE_SOURCE, "none")
+
+    @available.parse(lambda *args, **kwargs: {})
+    def columns_read(self, sql: str, columns: list[dict]) -> dict[str, list[str]]:
+        """Return the source columns that each column of a gold model is made from.
+
+        A column that cannot be traced through the model's SQL is taken to be that of its name, or
+        of its `meta: {source: ...}`.
+        """
+        read = projection.columns_read(sql)
+        named = {c["name"]: [(c.get("meta") or {}).get("source", c["name"])] for c in columns}
+        return {
+            name: read.get(name, source)
+            for name, source in named.items()
+            if not name.startswith("_")
+        }
+
+    @available.parse(lambda *args, **kwargs: "")
+    def carries_all(self, reads: dict[str, list[str]]) -> str:
+        """Return the condition that an image carries something for each column of a table."""
+        return projection.carries_all(reads)
+
+    @available.parse(lambda *args, **kwargs: "")
+    def columns_not_carried(
+        self, reads: dict[str, list[str]], columns: list[dict], key: list[str]
+    ) -> str:
+        """Return the map of the columns outside the key that an image does not carry."""
+        names = [column["name"] for column in columns if column["name"] not in key]
+        return projection.columns_not_carried(reads, names)
+
+    @available.parse(lambda *args, **kwargs: "")
+    def is_half_carried(self, names: list[str]) -> str:
+        """Return the condition that an update carries a part of what a column is made from."""
+        return projection.is_half_carried(names)
 
     @available.parse(lambda *args, **kwargs: "")
     def definition_of_view(self, sql: str) -> str:

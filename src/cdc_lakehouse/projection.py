@@ -1,0 +1,146 @@
+"""Which columns of the source each column of a gold model is made from, read from its SQL."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects import Spark
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.scope import Scope, build_scope
+
+from cdc_lakehouse.bronze import quoted
+
+# The column of silver.row_images that maps the name of a source column to its canonical text.
+IMAGE = "image"
+
+
+class _Spark(Spark):
+    """Spark 4, in which two single quotes inside a text are one."""
+
+    class Tokenizer(Spark.Tokenizer):
+        STRING_ESCAPES: ClassVar = ["\\", "'"]
+
+
+def columns_read(sql: str) -> dict[str, list[str]]:
+    """Return the source columns that each column of a query over silver.row_images is made from.
+
+    Args:
+        sql: the query in Spark's SQL, with subqueries and common table expressions or without.
+
+    Returns:
+        The names, sorted, by the name of the query's column: none where it reads no member of
+        `image` or the map as a whole. A column that comes with a `*`, and every column of a query
+        that the parser does not know, is left out.
+    """
+    try:
+        scope = build_scope(sqlglot.parse_one(sql, read=_Spark))
+    except SqlglotError:
+        return {}
+    if scope is None:
+        return {}
+    read: dict[str, set[str]] = {}
+    for select in _selects(scope):
+        for column in select.expression.selects:
+            if not column.is_star:
+                read.setdefault(column.alias_or_name, set()).update(_members(column, select))
+    return {column: sorted(names) for column, names in read.items()}
+
+
+def _selects(scope: Scope) -> list[Scope]:
+    """The SELECTs whose rows a scope has: those of all sides of a UNION."""
+    if isinstance(scope.expression, exp.SetOperation):
+        return [select for side in scope.set_operation_scopes for select in _selects(side)]
+    return [scope]
+
+
+def _members(expression: exp.Expression, scope: Scope) -> Iterator[str]:
+    """The names of the members of `image` that an expression reads, however far below."""
+    if isinstance(expression, exp.Bracket) and _is_image(expression.this, scope):
+        name = _text(expression.expressions[0])
+        if name is not None:
+            yield name
+    elif isinstance(expression, exp.Column):
+        if expression.table == IMAGE:
+            yield expression.name
+        for source, column in _origins(expression, scope):
+            yield from _members(column, source)
+    else:
+        for part in expression.iter_expressions():
+            yield from _members(part, scope)
+
+
+def _is_image(expression: exp.Expression, scope: Scope) -> bool:
+    if not isinstance(expression, exp.Column):
+        return False
+    origins = list(_origins(expression, scope))
+    if not origins:
+        return expression.name == IMAGE
+    return any(_is_image(column.unalias(), source) for source, column in origins)
+
+
+def _origins(column: exp.Column, scope: Scope) -> Iterator[tuple[Scope, exp.Expression]]:
+    """The expressions of subqueries and common table expressions that a column stands for."""
+    for name, (_, source) in scope.selected_sources.items():
+        if not isinstance(source, Scope) or column.table not in ("", name):
+            continue
+        for select in _selects(source):
+            for found in select.expression.selects:
+                if found.alias_or_name == column.name:
+                    yield select, found
+                elif found.is_star:
+                    yield from _origins(exp.column(column.name), select)
+
+
+def _text(expression: exp.Expression) -> str | None:
+    """The value of a text literal, also of one in several parts; None of any other expression."""
+    if isinstance(expression, exp.Concat):
+        parts = [_text(part) for part in expression.expressions]
+        return None if None in parts else "".join(parts)
+    is_text = isinstance(expression, exp.RawString) or (
+        isinstance(expression, exp.Literal) and expression.is_string
+    )
+    return expression.name if is_text else None
+
+
+def carries_some(names: Sequence[str]) -> str:
+    """Return the SQL condition that an image carries something of what a column is made from."""
+    if not names:
+        return "true"
+    return "(" + " or ".join(f"map_contains_key(_image, {quoted(name)})" for name in names) + ")"
+
+
+def carries_all(reads: Mapping[str, Sequence[str]]) -> str:
+    """Return the SQL condition that an image carries something for each column of a table.
+
+    Most images have just the columns that a model reads, in the source's order: that is tested
+    first, and names are looked up as a set, for a wide table has a thousand.
+    """
+    single = list(dict.fromkeys(names[0] for names in reads.values() if len(names) == 1))
+    several = [carries_some(names) for names in reads.values() if len(names) > 1]
+    if single:
+        wanted = f"array({', '.join(map(quoted, single))})"
+        held = f"size(array_except({wanted}, map_keys(_image))) = 0"
+        several.insert(0, f"(map_keys(_image) = {wanted} or {held})")
+    return " and ".join(several) or "true"
+
+
+def columns_not_carried(reads: Mapping[str, Sequence[str]], columns: Iterable[str]) -> str:
+    """Return the SQL map of the columns that an image does not carry, each to an empty sequence."""
+    entries = [
+        f"if({carries_some(reads[column])}, null, {quoted(column)})"
+        for column in columns
+        if reads.get(column)
+    ]
+    names = f"array_compact(cast(array({', '.join(entries)}) as array<string>))"
+    return f"map_from_entries(transform({names}, name -> struct(name, '')))"
+
+
+def is_half_carried(names: Sequence[str]) -> str:
+    """Return the SQL condition that an update carries a part of what a column is made from.
+
+    That part has a value, so that an expression of all of them would have to know the others.
+    """
+    absent = " or ".join(f"not map_contains_key(_image, {quoted(name)})" for name in names)
+    texts = ", ".join(f"_image[{quoted(name)}]" for name in names)
+    return f"_operation = 'update' and ({absent}) and coalesce({texts}) is not null"
