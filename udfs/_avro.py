@@ -296,7 +296,7 @@ class Reader:
         if stream.tell() < len(value):
             left = len(value) - stream.tell()
             detail = f"{left} of {len(value)} bytes are left over after the record"
-            raise Refused("not_avro", detail + _looks_like(value))
+            raise Refused("not_avro", detail + self._looks_like(value, last))
         return record, more
 
     def _where(self, value, last):
@@ -309,9 +309,25 @@ class Reader:
             except Exception as error:  # noqa: BLE001 - bytes raise anything
                 return (
                     f"{field['name']}, from byte {start} of {len(value)}, cannot be read: "
-                    f"{avro_reason(error)}{_looks_like(value)}"
+                    f"{avro_reason(error)}{self._looks_like(value, last)}"
                 )
         return f"{len(value)} bytes that are no record"
+
+    def _looks_like(self, value, last):
+        """Say what `value`, which is no record, is taken for."""
+        if value.lstrip()[:1] in (b"{", b"["):
+            return "; it looks like JSON text"
+        stream = BytesIO(value)
+        stream.seek(5)
+        try:
+            self._fields(stream, value)
+            if last and stream.tell() < len(value):
+                schemaless_reader(stream, last["type"], None)
+        except Exception:  # noqa: BLE001 - bytes raise anything
+            return ""
+        if value[:1] != b"\0" or stream.tell() < len(value):
+            return ""
+        return f"; behind a registry header, {value[:5].hex(' ')}, is a record of the schema"
 
 
 class TableReader(Reader):
@@ -340,10 +356,6 @@ def avro_reason(error):
     if isinstance(error, IndexError):
         return "it has an index that no union or enum of the schema has"
     return reason(error)
-
-
-def _looks_like(value):
-    return "; it looks like JSON text" if value.lstrip()[:1] in (b"{", b"[") else ""
 
 
 # ---------------------------------------------------------------------------- rows

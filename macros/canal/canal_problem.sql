@@ -15,22 +15,10 @@
         end,
         {{ position_problem('id', 'id') }},
         {{ time_problem('es', 'es', 'milliseconds') }},
-        {{ time_problem('ts', 'ts', 'milliseconds') }},
-        case
-            when
-                repeats_types and {{ is_ambiguous('sent_types') }}
-                or {{ any_of('data', is_ambiguous_image) }}
-                or {{ any_of('old', is_ambiguous_image) }}
-                then {{ two_values() }}
-        end
+        {{ time_problem('ts', 'ts', 'milliseconds') }}
     )
 {%- endmacro %}
 
 {% macro is_empty_image(image) -%}
     coalesce(size({{ image }}), 0) = 0
-{%- endmacro %}
-
-{#- Whether a row image names a column twice with different values. One of just the columns of the types repeats what they repeat. -#}
-{% macro is_ambiguous_image(image) -%}
-    not coalesce(not repeats_types and map_keys({{ image }}) = map_keys(sent_types), false) and {{ is_ambiguous(image) }}
 {%- endmacro %}

@@ -3,7 +3,6 @@
     coalesce(
         route_problem,
         json_problem,
-        {{ repeated_members('value', ['$.schema', '$.schema.source', '$.payload', '$.payload.before', '$.payload.after', '$.payload.timestamp']) }},
         case when kind is null then {{ problem('unknown_operation', "'op is ' || coalesce(op, 'missing')") }} end,
         {{ incomplete_change('op') }},
         case
@@ -18,9 +17,6 @@
         case
             when size(array_distinct(columns.name)) < size(array_distinct(columns))
                 then {{ problem('duplicate_keys', "'schema gives a column two types'") }}
-            when exists(sent_columns, sent -> {{ is_ambiguous('sent') }})
-                then {{ problem('duplicate_keys', "'schema gives a column two names or types'") }}
-        end,
-        {{ duplicate_columns(['before_image', 'after_image']) }}
+        end
     )
 {%- endmacro %}

@@ -8,9 +8,13 @@
     transform_values({{ members_of_columns }}, (name, members) -> members['schemaType'])
 {%- endmacro %}
 
-{#- Whether `light_type_members` gives one column two types. -#}
-{% macro has_two_types(members_of_columns) -%}
-    exists(map_values({{ members_of_columns }}), members -> {{ is_ambiguous('members') }})
+{#- Whether `light_types` and its `light_type_members` give one column two types; `exact_json` looks into no object in a text. -#}
+{% macro has_two_types(types, members_of_columns) -%}
+    {{ has_two_values(types) }} or exists(map_values({{ members_of_columns }}), members -> {{ has_two_values('members') }})
+{%- endmacro %}
+
+{% macro has_two_values(object) -%}
+    size(array_distinct(map_entries({{ object }}))) > size(array_distinct(map_keys({{ object }})))
 {%- endmacro %}
 
 {#- An OMS image without the member that is no column. -#}

@@ -15,7 +15,6 @@
         case
             when store_sequence is not null and not store_sequence rlike r'^[0-9]{1,30}\z'
                 then {{ problem('wrong_type', "'storeDataSequence is ' || store_sequence") }}
-        end,
-        {{ duplicate_columns(['allmetadata', 'prevstruct', 'poststruct']) }}
+        end
     )
 {%- endmacro %}

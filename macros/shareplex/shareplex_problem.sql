@@ -21,7 +21,6 @@
             when not seq rlike r'^[0-9]{1,18}\z' then {{ problem('wrong_type', "'seq is ' || seq") }}
             when time is not null and committed_at is null then {{ problem('wrong_type', "'time is ' || time") }}
             when posttime is not null and produced_at is null then {{ problem('wrong_type', "'posttime is ' || posttime") }}
-        end,
-        {{ duplicate_columns(['meta', 'data', 'key', 'sql']) }}
+        end
     )
 {%- endmacro %}

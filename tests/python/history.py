@@ -107,6 +107,8 @@ JSONS = (
     '"text"',
     "1.0",
     "12345678901234567890.1234567890",
+    '{"a":[1,1.50,"x",true,null],"b":{"c":1E+2}}',
+    '[-0,0.10,-0.0,1e400,{"1.50":"1.50"},12345678901234567890.1234567890]',
     '{"a": {"b": [1, 2.50, null, "\\u0000 \\"x\\""]}, "ü": "\U0001f600"}',
     "[" * 40 + "]" * 40,
 )
@@ -176,6 +178,25 @@ def _bytes(generator):
     return generator.choice((b"", b"\0", b"\xff\xfe\0", b"plain", every[start : start + 50]))
 
 
+def _json(generator, depth=3):
+    """A document without blanks, whose numbers are spelled in every way that JSON has."""
+    kind = generator.choice("nnnt" + "ao" * depth)
+    if kind == "n":
+        sign, whole = (
+            generator.choice(("", "-")),
+            generator.choice((0, 7, generator.getrandbits(90))),
+        )
+        fraction = generator.choice(("", ".0", ".50", f".{generator.getrandbits(90)}"))
+        exponent = generator.choice(("", "", "e5", "E-30", "e+400"))
+        return f"{sign}{whole}{fraction}{exponent}"
+    if kind == "t":
+        return generator.choice(('"1.50"', '"\\u0000 \\" \\\\"', "null", "true", '"\U0001f600"'))
+    members = [_json(generator, depth - 1) for _ in range(generator.randrange(4))]
+    if kind == "a":
+        return f"[{','.join(members)}]"
+    return "{" + ",".join(f'"k{i}":{member}' for i, member in enumerate(members)) + "}"
+
+
 VALUES = {
     "tinyint": lambda generator: _whole_number(8, generator),
     "smallint": lambda generator: _whole_number(16, generator),
@@ -193,7 +214,7 @@ VALUES = {
     "text": lambda generator: _text(generator) * generator.choice((1, 1, 50)),
     "enum": lambda generator: generator.choice(SIZES),
     "set": lambda generator: ",".join(tag for tag in TAGS if generator.random() < 0.5),
-    "json": lambda generator: generator.choice(JSONS),
+    "json": lambda generator: generator.choice((generator.choice(JSONS), _json(generator))),
     "date": lambda g: g.choice((_day(g), _day(g), "0000-00-00", "2024-00-00")),
     "time": _time,
     "datetime": lambda g: g.choice((_datetime(g), _datetime(g), "0000-00-00 00:00:00.000000")),

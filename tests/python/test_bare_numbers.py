@@ -1,8 +1,9 @@
-"""`quote_numbers` puts every bare number of a JSON text in quotes, and touches nothing else.
+"""No number of a JSON message is altered on its way through Spark, and nothing else is.
 
-`quote_fractions` does so where a fraction is bare; integers alone may stay as they are.
+`exact_json` looks through a message before `from_json` reads it, by the macros that the models use.
 """
 
+import importlib
 import json
 import os
 import random
@@ -11,7 +12,9 @@ import pytest
 from conftest import PROJECT
 from jinja2 import Template
 
-LENGTH = 1_000_000  # of a text that a pattern with a memory, or a stack, would not get through
+from cdc_lakehouse.functions import open_package
+
+FIELDS = 'type string, id string comment "a number", data array<map<string, string>>'
 SIGNS = ['"', "\\", "\n", "-", "+", ".", ",", ":", "{", "[", " ", "0", "17", "1e5", "a", "é", "😀"]
 NUMBERS = [
     "0",
@@ -24,100 +27,102 @@ NUMBERS = [
     "2.5E-30",
     "1E-7",
     "3e+8",
+    "1e400",
     "9" * 40,
+    "9" * 4200,
+    "9" * 4400,
     "0.1234567890123456789",
 ]
 BLANKS = ["", "", " ", "\n", "\t "]
-NO_NUMBERS = ["01", "1.", "-", ".5", "1a", "--1", "1.2.3", "+1", "1e", "0x1F"]
-
-
-def read_macro(name, **macros):
-    source = (PROJECT / "macros" / "messages" / f"{name}.sql").read_text()
-    return getattr(Template(source).make_module(macros), name)
-
-
-def quoting(spark, macro):
-    expression = macro("text")
-
-    def quote(*texts):
-        rows = spark.createDataFrame(list(enumerate(texts)), "place int, text string")
-        found = rows.selectExpr("place", f"{expression} as text").collect()
-        return [row.text for row in sorted(found)]
-
-    return quote
 
 
 @pytest.fixture(scope="module")
-def quoted(spark):
-    return quoting(spark, read_macro("quote_numbers"))
+def read(spark, tmp_path_factory):
+    """Return a function that reads values out of a Parquet file, as the models read theirs."""
+    open_package(PROJECT)
+    importlib.import_module("udfs.exact_json").register(spark, PROJECT)
+    source = (PROJECT / "macros" / "messages" / "read_json.sql").read_text()
+    macros = Template(source).make_module({"var": {"max_message_bytes": 33_554_432}.get})
 
+    def read_values(values):
+        path = str(tmp_path_factory.mktemp("values") / "values.parquet")
+        rows = [(place, bytearray(value.encode())) for place, value in enumerate(values)]
+        spark.createDataFrame(rows, "place int, value binary").write.parquet(path)
+        exact = spark.read.parquet(path).selectExpr("*", f"{macros.exact_json(FIELDS)} as exact")
+        found = exact.selectExpr("place", "exact.problem", f"{macros.read_json(FIELDS)} as json")
+        return sorted(found.collect())
 
-@pytest.fixture(scope="module")
-def quoted_fractions(spark):
-    quote_numbers = read_macro("quote_numbers")
-    return quoting(spark, read_macro("quote_fractions", quote_numbers=quote_numbers))
+    return read_values
 
 
 def draw(draws, depth=3):
-    """Return a JSON value twice: its numbers bare, and in quotes."""
+    """Return a JSON value twice: with blanks, and as it stands in silver if it is nested."""
     kind = draws.choice(["text", "number", "word"] + ["object", "array"] * (depth > 0))
     if kind == "number":
         number = draws.choice(NUMBERS)
-        return number, f'"{number}"'
-    if kind in ("text", "word"):
-        value = draw_text(draws) if kind == "text" else draws.choice(["null", "true", "false"])
-        return value, value
+        return number, number
+    if kind == "text":
+        return draw_text(draws)
+    if kind == "word":
+        word = draws.choice(["null", "true", "false"])
+        return word, word
     members = [draw(draws, depth - 1) for _ in range(draws.randrange(5))]
     if kind == "object":
-        names = [draw_text(draws) + draws.choice(BLANKS) + ":" for _ in members]
+        names = {place: draw_text(draws, f"{place}") for place in range(len(members))}
         members = [
-            [name + text for text in member] for name, member in zip(names, members, strict=True)
+            (names[place][0] + draws.choice(BLANKS) + ":" + sent, f"{names[place][1]}:{kept}")
+            for place, (sent, kept) in enumerate(members)
         ]
     opening, closing = "{}" if kind == "object" else "[]"
     between = draws.choice(BLANKS) + "," + draws.choice(BLANKS)
-    sides = (between.join(member[side] for member in members) for side in (0, 1))
-    return tuple(opening + text + closing for text in sides)
+    sent, kept = between.join(sent for sent, _ in members), ",".join(kept for _, kept in members)
+    return opening + sent + closing, opening + kept + closing
 
 
-def draw_text(draws):
-    text = "".join(draws.choices(SIGNS, k=draws.randrange(8)))
-    return json.dumps(text, ensure_ascii=draws.random() < 0.5)
+def draw_text(draws, start=""):
+    text = start + "".join(draws.choices(SIGNS, k=draws.randrange(8)))
+    kept = json.dumps(text, ensure_ascii=False)
+    return json.dumps(text) if draws.random() < 0.5 else kept, kept
 
 
-def test_every_number_is_quoted_and_nothing_else(quoted):
+def in_silver(kept):
+    """Return a value of a row as silver has it."""
+    if kept == "null":
+        return None
+    return json.loads(kept) if kept.startswith('"') else kept
+
+
+def test_every_number_is_kept_and_nothing_else_changes(read):
     draws = random.Random(int(os.environ["SEED"]))
-    values = [draw(draws) for _ in range(10_000)]
-    assert sum(bare != text for bare, text in values) > 3_000
-    assert quoted(*(bare for bare, _ in values)) == [text for _, text in values]
+    drawn = [[draw(draws), draw(draws)] for _ in range(3_000)]
+    sent = [
+        f'{{"type":"a","id":{place},"x":{one[0]},"data":[{{"a": {one[0]}, "b" : {two[0]}}}]}}'
+        for place, (one, two) in enumerate(drawn)
+    ]
+    found = read(sent)
+    assert len(found) == len(sent)
+    for row, (one, two), value in zip(found, drawn, sent, strict=True):
+        assert row.problem is None, value[:2000]
+        expected = {"a": in_silver(one[1]), "b": in_silver(two[1])}
+        assert row.json.data == [expected], value[:2000]
+        assert (row.json.type, row.json.id) == ("a", str(row.place))
+    assert sum(in_silver(one[1]) != one[0] for one, _ in drawn) > 1_000
 
 
-@pytest.mark.parametrize("text", NO_NUMBERS)
-def test_what_is_no_number_stays_for_the_reader_to_refuse(quoted, text):
-    (found,) = quoted(f'{{"a": {text}, "b": 1}}')
-    with pytest.raises(json.JSONDecodeError):
-        json.loads(found)
-
-
-@pytest.mark.parametrize("unit", ["x", "17", r"\\", r"\"", '", "'])
-def test_a_long_text_is_no_more_than_long(quoted, unit):
-    before = '{"a": "' + unit * (LENGTH // len(unit)) + '", "b": '
-    (found,) = quoted(before + "1.10}")
-    assert found == before + '"1.10"}'
-
-
-def test_a_message_with_a_bare_fraction_has_all_its_numbers_quoted(quoted_fractions):
-    draws = random.Random(int(os.environ["SEED"]))
-    values = [[f'{{"a": {side}}}' for side in draw(draws)] for _ in range(10_000)]
-    found = quoted_fractions(*(bare for bare, _ in values))
-    with_fractions = 0
-    for (bare, text), outcome in zip(values, found, strict=True):
-        fractions = []
-        json.loads(bare, parse_float=fractions.append)
-        with_fractions += bool(fractions)
-        assert outcome == text or (outcome == bare and not fractions)
-    assert 1_000 < with_fractions < 9_000
-
-
-def test_a_message_that_quotes_its_fractions_is_left_alone(quoted_fractions):
-    text = '{"id":7,"data":[{"a":"12.50","b":"22:13:20.5","c":"1e5","d":null}],"types":{"a":3}}'
-    assert quoted_fractions(text) == [text]
+def test_what_is_wrong_is_told_and_not_read(read):
+    deep = "[" * 990 + "]" * 990
+    values = [
+        f'{{"type":"a","x":{deep},"data":[{{"a":{deep}}}]}}',
+        '{"type":"a"} {"type":"b"}',
+        '\ufeff{"type":"a","data":[{"a":1}]}',
+        '{"type":"a","id":[1]}',
+        "",
+    ]
+    found = read(values)
+    assert [row.problem and row.problem.code for row in found] == [
+        *(None, "not_json", None, "wrong_type", "empty_value")
+    ]
+    assert found[3].problem.detail == "field id: expected a number, found a list"
+    assert [row.json and row.json.data for row in found] == [
+        *([{"a": deep}], None, [{"a": "1"}], None, None)
+    ]

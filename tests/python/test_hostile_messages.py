@@ -6,6 +6,7 @@ rejected, or it is a change that says what the bytes say.
 HOSTILE_SEED and HOSTILE_MESSAGES (broken messages per format) choose the messages.
 """
 
+import json
 import os
 import random
 import re
@@ -33,6 +34,8 @@ REASONS = {
 NUMBERS = (b"9" * 400, b"-1", b"1e999", b"-0", b"1.50", b"0x1F", b"01", b"NaN", b"1e-400")
 NUMBERS += (b"99999999999999999999", b"253402300800000", b"9223372036854775807", b"1" + b"0" * 40)
 VALUES = (b"null", b"true", b'""', b"{}", b"[]", b"[null]", b"[{}]", b'"x"', b"5", b'[["x"]]')
+VALUES += (b'{"a": [1, 1.50, -0, {"b": 1E+2}]}', b"[-0.10, 1e400]", b'{"a":1.0,"a":1.0}')
+BOM = b"\xef\xbb\xbf"
 KEY = re.compile(rb'"[^"\\]*"\s*:')
 NUMBER = re.compile(rb"-?\d+")
 TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"(?!\s*:)|-?\d[\d.eE+-]*|null|true|false')
@@ -128,8 +131,17 @@ def odd_text(value, generator, others):
     )
 
 
+def frame(value, generator, others):
+    twice = json.dumps(value.decode(errors="replace")).encode()
+    header = b"\0\0\0\0\x07"
+    return generator.choice(
+        (BOM + value, BOM + BOM + value, header + value, b"[%s]" % value, twice)
+    )
+
+
 MUTATIONS = (cut, flip_bits, drop_bytes, add_bytes, send_twice, nest, odd_number, odd_value)
 MUTATIONS += (repeat_key, rename_key, odd_quotes, odd_escape, long_blanks, other_format, odd_text)
+MUTATIONS += (frame,)
 
 
 def odd_record(name):

@@ -754,6 +754,17 @@ def test_random_bytes_never_raise(data):
     decode_all(data)
 
 
+def test_a_registry_header_is_named():
+    data = EVERYTHING
+    assert decode_bytes(data)["error_code"] is None
+    row = decode_bytes(b"\0\0\0\0\x07" + data)
+    assert row["error_code"] == "not_avro"
+    said = "; behind a registry header, 00 00 00 00 07, is a record of the schema"
+    assert row["error_detail"].endswith(said)
+    for other in (b"\0\0\0\0\x07", b"\0" * 40, b"\0\0\0\0\x07" + data[:-1], b"\x01" * 5 + data):
+        assert "registry" not in decode_bytes(other)["error_detail"]
+
+
 @pytest.mark.parametrize(
     ("data", "code"),
     [

@@ -1,10 +1,18 @@
+{% set fields =
+    'schema struct<source: struct<dbName: string, schemaName: string, tableName: string>,'
+    ~ ' dataColumn: array<map<string, string>>, primaryKey: array<string>>,'
+    ~ ' payload struct<before: struct<dataColumn: map<string, string>>, after: struct<dataColumn: map<string, string>>,'
+    ~ ' op: string, sequenceId: string comment "a number", ddl: struct<text: string>,'
+    ~ ' timestamp: struct<eventTime: string comment "a number", systemTime: string comment "a number">>'
+%}
+
 with
 
 messages as (
 
     select
         *,
-        {{ quote_numbers(whole_json('value')) }} as json_text
+        {{ exact_json(fields) }} as exact
     from {{ ref('messages') }}
     where format = 'dataworks_kafka'
 
@@ -14,13 +22,7 @@ envelopes as (
 
     select
         *,
-        {{ read_json(
-            'json_text',
-            'schema struct<source: struct<dbType: string, dbName: string, schemaName: string, tableName: string>,'
-            ~ ' dataColumn: array<map<string, string>>, primaryKey: array<string>>,'
-            ~ ' payload struct<before: struct<dataColumn: map<string, string>>, after: struct<dataColumn: map<string, string>>,'
-            ~ ' op: string, sequenceId: string, timestamp: struct<eventTime: string, systemTime: string>, ddl: struct<text: string>>'
-        ) }} as json
+        {{ read_json(fields) }} as json
     from messages
 
 ),
@@ -30,8 +32,7 @@ read as (
 
     select
         *,
-        json_object_keys(json_text) as field_names,
-        {{ json_problem('value', 'json', 'field_names') }} as json_problem,
+        exact.problem as json_problem,
         json.payload.op,
         nullif(json.payload.ddl.text, '') as statement,
         read_ddl(statement) as stated,
@@ -78,12 +79,12 @@ canonical as (
         if(problem is null, {{ types_of_columns('columns') }}, null) as types,
         if(
             row_operation in ('update', 'update_before', 'delete'),
-            {{ canonical_dataworks_image(distinct_keys('before_image'), 'types', 'time_zone') }},
+            {{ canonical_dataworks_image('before_image', 'types', 'time_zone') }},
             null
         ) as old_row,
         if(
             row_operation in ('snapshot', 'insert', 'update', 'update_after'),
-            {{ canonical_dataworks_image(distinct_keys('after_image'), 'types', 'time_zone') }},
+            {{ canonical_dataworks_image('after_image', 'types', 'time_zone') }},
             null
         ) as new_row
     from checked

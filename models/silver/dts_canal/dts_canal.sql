@@ -4,7 +4,7 @@ messages as (
 
     select
         *,
-        {{ quote_fractions(whole_json('value')) }} as json_text
+        {{ exact_json(canal_fields()) }} as exact
     from {{ ref('messages') }}
     where format = 'dts_canal'
 
@@ -14,7 +14,7 @@ envelopes as (
 
     select
         *,
-        {{ read_canal('json_text') }} as json
+        {{ read_json(canal_fields()) }} as json
     from messages
 
 ),
@@ -25,8 +25,7 @@ read as (
     select
         *,
         json.*,
-        json_object_keys(json_text) as field_names,
-        {{ json_problem('value', 'json', 'field_names') }} as json_problem,
+        exact.problem as json_problem,
         {{ canal_statement() }} as statement,
         read_ddl(statement) as stated,
         {{ canal_kind(full_load='INIT') }} as kind,
@@ -34,7 +33,6 @@ read as (
         {{ database_or_default('json.database', 'kind') }} as source_database,
         coalesce(get(truncated, 0).table_name, nullif(json.table, '')) as source_table,
         json.mysqltype as sent_types,
-        {{ has_repeated_keys('json.mysqltype') }} as repeats_types,
         {{ field_of_rows('data') }} as image_field,
         if(image_field = 'old', json.old, json.data) as row_images,
         if(json.type = 'UPDATE', json.old, cast(null as array<map<string, string>>)) as old_images
@@ -57,7 +55,7 @@ rows as (
     select
         *,
         if(problem is null, kind, 'rejected') as outcome,
-        if(problem is null, {{ distinct_keys('sent_types', repeats='repeats_types') }}, null) as types,
+        if(problem is null, sent_types, null) as types,
         {{ canal_rows() }} as (row_number, image)
     from checked
 
@@ -67,8 +65,8 @@ canonical as (
 
     select
         *,
-        {{ canonical_mysql_image(distinct_keys('image.new', like='types'), 'types', 'time_zone') }} as row_image,
-        {{ canonical_mysql_image(distinct_keys('image.old', like='types'), 'types', 'time_zone') }} as old_image
+        {{ canonical_mysql_image('image.new', 'types', 'time_zone') }} as row_image,
+        {{ canonical_mysql_image('image.old', 'types', 'time_zone') }} as old_image
     from rows
 
 ),

@@ -4,7 +4,7 @@ messages as (
 
     select
         *,
-        {{ quote_numbers(whole_json('value')) }} as json_text
+        {{ exact_json(shareplex_fields()) }} as exact
     from {{ ref('messages') }}
     where format = 'dts_shareplex'
 
@@ -14,7 +14,7 @@ envelopes as (
 
     select
         *,
-        {{ read_shareplex('json_text') }} as json
+        {{ read_json(shareplex_fields()) }} as json
     from messages
 
 ),
@@ -25,8 +25,7 @@ read as (
     select
         *,
         json.*,
-        json_object_keys(json_text) as field_names,
-        {{ json_problem('value', 'json', 'field_names') }} as json_problem,
+        exact.problem as json_problem,
         json.meta['op'] as op,
         case
             when lower(op) in ('ins', 'insert') then 'insert'
@@ -73,8 +72,8 @@ changes as (
         *,
         if(problem is null, kind, 'rejected') as outcome,
         if(outcome = 'row_change', row_operation, null) as operation,
-        if(outcome = 'row_change', {{ distinct_keys('data') }}, null) as row_data,
-        if(outcome = 'row_change', {{ distinct_keys('key') }}, null) as row_key
+        if(outcome = 'row_change', data, null) as row_data,
+        if(outcome = 'row_change', key, null) as row_key
     from checked
 
 )

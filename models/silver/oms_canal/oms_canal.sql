@@ -4,7 +4,7 @@ messages as (
 
     select
         *,
-        {{ quote_numbers(whole_json('value')) }} as json_text
+        {{ exact_json(canal_fields()) }} as exact
     from {{ ref('messages') }}
     where format = 'oms_canal'
 
@@ -14,7 +14,7 @@ envelopes as (
 
     select
         *,
-        {{ read_canal('json_text') }} as json
+        {{ read_json(canal_fields()) }} as json
     from messages
 
 ),
@@ -24,8 +24,7 @@ read as (
     select
         *,
         json.*,
-        json_object_keys(json_text) as field_names,
-        {{ json_problem('value', 'json', 'field_names') }} as json_problem,
+        exact.problem as json_problem,
         {{ canal_statement() }} as statement,
         read_ddl(statement) as stated,
         {{ canal_kind(full_load='ROW') }} as kind,
@@ -33,7 +32,6 @@ read as (
         {{ database_or_default('json.database', 'kind') }} as source_database,
         coalesce(get(truncated, 0).table_name, nullif(json.table, '')) as source_table,
         json.mysqltype as sent_types,
-        {{ has_repeated_keys('json.mysqltype') }} as repeats_types,
         'data' as image_field,
         json.data as row_images,
         if(json.type = 'UPDATE', json.old, cast(null as array<map<string, string>>)) as old_images
@@ -56,7 +54,7 @@ rows as (
     select
         *,
         if(problem is null, kind, 'rejected') as outcome,
-        if(problem is null, {{ distinct_keys('sent_types', repeats='repeats_types') }}, null) as types,
+        if(problem is null, sent_types, null) as types,
         {{ canal_rows() }} as (row_number, image)
     from checked
 
@@ -66,8 +64,8 @@ canonical as (
 
     select
         *,
-        {{ canonical_oms_image(distinct_keys('image.new', like='types'), 'types') }} as row_image,
-        {{ canonical_oms_image(distinct_keys('image.old', like='types'), 'types') }} as old_image
+        {{ canonical_oms_image('image.new', 'types') }} as row_image,
+        {{ canonical_oms_image('image.old', 'types') }} as old_image
     from rows
 
 ),

@@ -1,10 +1,18 @@
+{% set fields =
+    'schema struct<source: struct<dbName: string, schema: string, table: string>,'
+    ~ ' column: array<map<string, string>>, pk: array<string>>,'
+    ~ ' payload struct<before: struct<data: map<string, string>>, after: struct<data: map<string, string>>, op: string,'
+    ~ ' scn: string comment "a number", ddl: struct<text: string>,'
+    ~ ' timestamp: struct<eventTime: string comment "a number", systemTime: string comment "a number">>'
+%}
+
 with
 
 messages as (
 
     select
         *,
-        {{ quote_numbers(whole_json('value')) }} as json_text
+        {{ exact_json(fields) }} as exact
     from {{ ref('messages') }}
     where format = 'oms_dataworks'
 
@@ -14,13 +22,7 @@ envelopes as (
 
     select
         *,
-        {{ read_json(
-            'json_text',
-            'schema struct<source: struct<dbName: string, schema: string, table: string>,'
-            ~ ' column: array<map<string, string>>, pk: array<string>>,'
-            ~ ' payload struct<before: struct<data: map<string, string>>, after: struct<data: map<string, string>>, op: string,'
-            ~ ' scn: string, timestamp: struct<eventTime: string, systemTime: string>, ddl: struct<text: string>>'
-        ) }} as json
+        {{ read_json(fields) }} as json
     from messages
 
 ),
@@ -30,8 +32,7 @@ read as (
 
     select
         *,
-        json_object_keys(json_text) as field_names,
-        {{ json_problem('value', 'json', 'field_names') }} as json_problem,
+        exact.problem as json_problem,
         json.payload.op,
         nullif(json.payload.ddl.text, '') as statement,
         read_ddl(statement) as stated,
@@ -86,12 +87,12 @@ select
     if(outcome = 'row_change' and size(key_columns) > 0, key_columns, null) as key_columns,
     if(
         row_operation in ('update', 'delete'),
-        {{ canonical_oms_dataworks_image(distinct_keys('before_image'), 'types', 'time_zone') }},
+        {{ canonical_oms_dataworks_image('before_image', 'types', 'time_zone') }},
         null
     ) as before,
     if(
         row_operation in ('insert', 'update'),
-        {{ canonical_oms_dataworks_image(distinct_keys('after_image'), 'types', 'time_zone') }},
+        {{ canonical_oms_dataworks_image('after_image', 'types', 'time_zone') }},
         null
     ) as after,
     if(row_operation in ('update', 'delete'), true, null) as before_is_complete,

@@ -4,7 +4,7 @@ messages as (
 
     select
         *,
-        {{ quote_numbers(whole_json('value')) }} as json_text
+        {{ exact_json(oms_default_fields()) }} as exact
     from {{ ref('messages') }}
     where format = 'oms_default'
 
@@ -14,7 +14,7 @@ envelopes as (
 
     select
         *,
-        {{ read_oms_default('json_text') }} as json
+        {{ read_json(oms_default_fields()) }} as json
     from messages
 
 ),
@@ -24,8 +24,7 @@ read as (
     select
         *,
         json.*,
-        json_object_keys(json_text) as field_names,
-        {{ json_problem('value', 'json', 'field_names') }} as json_problem,
+        exact.problem as json_problem,
         json.prevstruct as prev_image,
         json.poststruct as post_image,
         if(json.recordtype = 'DDL', json.poststruct['ddl'], null) as statement,
@@ -72,8 +71,8 @@ select
     cast(null as string) as schema_name,
     if(outcome = 'rejected', null, source_table) as table_name,
     if(outcome = 'row_change', key_columns, null) as key_columns,
-    if(row_operation in ('UPDATE', 'DELETE'), {{ distinct_keys('prev_image') }}, null) as before,
-    if(row_operation <> 'DELETE', {{ distinct_keys('post_image') }}, null) as after,
+    if(row_operation in ('UPDATE', 'DELETE'), prev_image, null) as before,
+    if(row_operation <> 'DELETE', post_image, null) as after,
     if(row_operation in ('UPDATE', 'DELETE'), true, null) as before_is_complete,
     if(row_operation <> 'DELETE', true, null) as after_is_complete,
     cast(null as map<string, string>) as column_types,

@@ -4,7 +4,7 @@ messages as (
 
     select
         *,
-        {{ quote_numbers(whole_json('value')) }} as json_text
+        {{ exact_json(oms_default_fields()) }} as exact
     from {{ ref('messages') }}
     where format = 'oms_default_extend'
 
@@ -14,7 +14,7 @@ envelopes as (
 
     select
         *,
-        {{ read_oms_default('json_text') }} as json
+        {{ read_json(oms_default_fields()) }} as json
     from messages
 
 ),
@@ -25,8 +25,7 @@ read as (
     select
         *,
         json.*,
-        json_object_keys(json_text) as field_names,
-        {{ json_problem('value', 'json', 'field_names') }} as json_problem,
+        exact.problem as json_problem,
         {{ light_type_members('json.prevstruct') }} as prev_members,
         {{ light_type_members('json.poststruct') }} as post_members,
         {{ light_types('prev_members') }} as prev_types,
@@ -51,9 +50,8 @@ checked as (
         *,
         if(value is null, null, coalesce(
             {{ oms_default_problem() }},
-            {{ duplicate_columns(['prev_types', 'post_types']) }},
             case
-                when {{ has_two_types('prev_members') }} or {{ has_two_types('post_members') }}
+                when {{ has_two_types('prev_types', 'prev_members') }} or {{ has_two_types('post_types', 'post_members') }}
                     then {{ problem('duplicate_keys', "'__light_type gives a column two types'") }}
                 when prev_types is null and left(prevstruct['__light_type'], 1) = '{'
                     then {{ problem('wrong_type', "'__light_type of prevStruct is no object of types'") }}
@@ -72,8 +70,8 @@ changes as (
         if(problem is null, kind, 'rejected') as outcome,
         if(problem is null and kind = 'row_change', recordtype, null) as row_operation,
         split(nullif(allmetadata['record_primary_key'], ''), '\u0001') as key_columns,
-        if(problem is null, {{ distinct_keys('prev_types') }}, null) as before_types,
-        if(problem is null, {{ distinct_keys('post_types') }}, null) as after_types
+        if(problem is null, map_from_entries(array_distinct(map_entries(prev_types))), null) as before_types,
+        if(problem is null, map_from_entries(array_distinct(map_entries(post_types))), null) as after_types
     from checked
 
 )
@@ -90,8 +88,8 @@ select
     cast(null as string) as schema_name,
     if(outcome = 'rejected', null, source_table) as table_name,
     if(outcome = 'row_change', key_columns, null) as key_columns,
-    if(row_operation in ('UPDATE', 'DELETE'), {{ canonical_oms_image(distinct_keys('prev_image'), 'before_types') }}, null) as before,
-    if(row_operation <> 'DELETE', {{ canonical_oms_image(distinct_keys('post_image'), 'after_types') }}, null) as after,
+    if(row_operation in ('UPDATE', 'DELETE'), {{ canonical_oms_image('prev_image', 'before_types') }}, null) as before,
+    if(row_operation <> 'DELETE', {{ canonical_oms_image('post_image', 'after_types') }}, null) as after,
     if(row_operation in ('UPDATE', 'DELETE'), true, null) as before_is_complete,
     if(row_operation <> 'DELETE', true, null) as after_is_complete,
     if(outcome = 'row_change', coalesce(after_types, before_types), null) as column_types,

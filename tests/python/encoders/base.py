@@ -138,6 +138,11 @@ class Bare(str):
     """A number as it has to stand in the JSON text."""
 
 
+def document(value):
+    """A JSON document as an object or list of the message, unless it has blanks to lose."""
+    return Bare(value) if value[0] in "{[" and " " not in value else value
+
+
 def to_json(value, escape=False):
     """JSON of dicts, lists, texts and `Bare` numbers, every digit as given."""
     if isinstance(value, Bare):

@@ -17,6 +17,7 @@ from encoders.base import (
     TRUNCATE,
     Bare,
     Encoder,
+    document,
     java_double,
     java_float,
     to_json,
@@ -79,6 +80,8 @@ class DataworksKafka(Encoder):
             return trimmed(value)
         if column.kind in ("decimal", "price"):
             return f"{value:f}"
+        if column.kind == "json":
+            return document(value)
         if column.kind == "float":
             return Bare(java_float(value))
         if column.kind == "double":

@@ -22,6 +22,7 @@ from encoders.base import (
     Bare,
     Encoder,
     changed,
+    document,
     java_double,
     java_float,
     to_json,
@@ -75,6 +76,8 @@ class Canal(Encoder):
         }
 
     def value(self, column, value):
+        if value is not None and column.kind == "json":
+            return document(value)
         text = mysql_text(column, value, self.zone)
         return text.decode("latin-1") if isinstance(text, bytes) else text
 
@@ -136,6 +139,8 @@ class DtsShareplex(Encoder):
     words = {"snapshot": "ins", "insert": "ins", "update": "upd", "delete": "del"}
 
     def value(self, column, value):
+        if value is not None and column.kind == "json":
+            return document(value)
         text = mysql_text(column, value)
         return b64encode(text).decode() if isinstance(text, bytes) else text
 

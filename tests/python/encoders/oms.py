@@ -18,6 +18,7 @@ from encoders.base import (
     Bare,
     Encoder,
     changed,
+    document,
     java_double,
     java_float,
     to_json,
@@ -78,6 +79,8 @@ class Oms(Encoder):
             return epoch_text(value)
         if kind in ("time", "datetime"):
             return trimmed(value)
+        if kind == "json":
+            return document(value)
         if kind == "float":
             return Bare(java_float(value))
         if kind == "double":

@@ -67,7 +67,7 @@ def _constant(name):
 def read_json(value):
     """Return the document of strict JSON, numbers as their text."""
     try:
-        text = value.decode()
+        text = value.decode().removeprefix("\ufeff")
         document = json.loads(
             text,
             object_pairs_hook=_members,

@@ -1,10 +1,6 @@
-{#- The envelope of OMS Default, as `read_json` gives it; OMS leaves numbers bare. -#}
-{% macro read_oms_default(text) -%}
-    {{ read_json(
-        text,
-        'recordType string, allMetaData map<string, string>,'
-        ~ ' prevStruct map<string, string>, postStruct map<string, string>'
-    ) }}
+{#- The fields of OMS Default, for `exact_json` and `read_json`. -#}
+{% macro oms_default_fields() -%}
+    recordType string, allMetaData map<string, string>, prevStruct map<string, string>, postStruct map<string, string>
 {%- endmacro %}
 
 {#- The kind of an OMS Default record, null for a record type that OMS does not document. -#}
