@@ -71,6 +71,6 @@
         {% do model['columns'].update({column.name: column}) %}
     {%- endfor -%}
     {{ get_assert_columns_equivalent(
-        'select * except (_image, _image_is_complete), cast(array() as array<struct<column: string, code: string, text: string>>) as _problems from (' ~ sql ~ ')'
+        'select * except (_image, _image_is_complete), cast(array() as array<struct<column: string, code: string, text: string>>) as _problems from (\n' ~ sql ~ '\n)'
     ) }}
 {%- endmacro %}
