@@ -84,6 +84,6 @@
         {% do model['columns'].update({column.name: column}) %}
     {%- endfor -%}
     {{ get_assert_columns_equivalent(
-        'select * except (_image, _is_replaced), cast(array() as array<struct<column: string, code: string, text: string>>) as _problems from (' ~ sql ~ ')'
+        'select * except (_image, _is_replaced), cast(array() as array<struct<column: string, code: string, text: string>>) as _problems from (\n' ~ sql ~ '\n)'
     ) }}
 {%- endmacro %}

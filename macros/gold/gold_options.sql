@@ -1,5 +1,6 @@
 {#-
-    The options of a gold model, with their defaults; one that is unknown or has a wrong value is refused when the model is compiled.
+    The options of a gold model, with their defaults. A misspelt one, one of the other materialization and a wrong value are refused when the
+    model is compiled; other options of dbt, of which a project may set some for all models, are taken and have no effect here.
 
     on_truncate: `apply` removes the rows that are older than a TRUNCATE; `ignore` keeps them and lists it in gold_problems.
     on_delete: `hide` shows living rows only; `flag` keeps a deleted row's last content, with `_is_deleted`. Only current_state.
@@ -18,9 +19,13 @@
     {%- for name in options -%}
         {%- if model.config.get(name) is not none %}{% do options.update({name: model.config.get(name)}) %}{% endif -%}
     {%- endfor -%}
-    {%- for name in model.unrendered_config if name not in options and name not in options_of_dbt() -%}
-        {{ refuse_option(model, name, 'there is no such option of ' ~ model.config.materialized, 'its options are ' ~ options.keys() | join(', ')) }}
-    {%- endfor -%}
+    {%- set refused = adapter.refused_option(model.unrendered_config, options) -%}
+    {%- if refused -%}
+        {{ refuse_option(
+            model, refused[0], 'there is no such option of ' ~ model.config.materialized,
+            ('did you mean ' ~ refused[1] ~ '? Its' if refused[1] else 'its') ~ ' options are ' ~ options.keys() | join(', ')
+        ) }}
+    {%- endif -%}
     {%- for name, choices in {'on_truncate': ['apply', 'ignore'], 'on_delete': ['hide', 'flag']}.items() -%}
         {%- if name in options and options[name] not in choices -%}
             {{ refuse_option(model, name, 'found ' ~ tojson(options[name]), 'it is one of ' ~ choices | join(', ')) }}
@@ -46,12 +51,4 @@
 
 {% macro refuse_option(model, option, found, wanted) -%}
     {{ exceptions.raise_compiler_error(model.name ~ ': option ' ~ option ~ ': ' ~ found ~ '; ' ~ wanted ~ '.') }}
-{%- endmacro %}
-
-{#- What dbt itself lets a model's config say, as far as it has a meaning for gold. -#}
-{% macro options_of_dbt() -%}
-    {{ return([
-        'materialized', 'schema', 'alias', 'enabled', 'contract', 'tags', 'meta', 'docs', 'group', 'access', 'description',
-        'full_refresh', 'pre-hook', 'post-hook', 'pre_hook', 'post_hook', 'freshness', 'event_time',
-    ]) }}
 {%- endmacro %}

@@ -108,6 +108,7 @@
             {% do run_query(create_function_as_of(table)) %}
         {%- endif -%}
         {% do run_query(create_view_of_problems(table)) %}
+        {% do apply_grants(table.view, config.get('grants')) %}
     {%- endif -%}
 {%- endmacro %}
 

@@ -37,7 +37,7 @@
     from (
         select *, {{ problems_of_values(key_columns) }} as _problems
         from (
-            {{ with_value_problems('select * from (' ~ sql ~ ") where _operation <> 'truncate'", key_columns) }}
+            {{ with_value_problems('select * from (\n' ~ sql ~ "\n) where _operation <> 'truncate'", key_columns) }}
         )
     )
     where size(_problems) > 0 or not ({{ key_is_known(table.key) }})

@@ -133,7 +133,7 @@
 {#- Of changes counted by source table, the most that a model can read. -#}
 {% macro changes_of_model(counts, sql) -%}
     {%- set from_silver = sql.split(api.Relation.create(schema='silver', identifier='row_images') | string) -%}
-    {%- set where = from_silver[1] if from_silver | length == 2 else none -%}
+    {%- set where = modules.re.sub("('[^']*')|--[^\n]*", '\\1', from_silver[1]) if from_silver | length == 2 else none -%}
     {%- if not counts -%}
         {{ return(0) }}
     {%- elif where is none or not asks_for_names_only(where) -%}

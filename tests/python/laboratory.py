@@ -9,6 +9,7 @@ MODEL = """{config}select
 {columns}
 from {{{{ ref('row_images') }}}}
 where {where}
+-- only the laboratory's own things
 """
 WHERE = "database_name = 'lab' and table_name = 'things'"
 YAML = """

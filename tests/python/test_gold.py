@@ -11,9 +11,29 @@ from shop import write_messages
 SEED = int(os.environ["SEED"])
 
 
+# What a project may set for all of its models; gold is none the worse for it.
+OPTIONS_OF_DBT = """
+  +persist_docs: {relation: true, columns: true}
+  +on_schema_change: append_new_columns
+  +unique_key: id
+  +incremental_strategy: merge
+  +grants: {select: [analysts]}
+  +tags: [nightly]
+  +meta: {owner: laboratory}
+  +some_other_tool: {enabled: false}
+"""
+
+
+def write_project(project):
+    """Write the models of a project that sets options of dbt for all models."""
+    write_models(project)
+    path = project / "dbt_project.yml"
+    path.write_text(path.read_text().replace("\nmodels:\n", f"\nmodels:{OPTIONS_OF_DBT}", 1))
+
+
 @pytest.fixture(scope="module")
 def laboratory(open_lakehouse, tmp_path_factory):
-    lakehouse = open_lakehouse("laboratory", change=write_models)
+    lakehouse = open_lakehouse("laboratory", change=write_project)
     return Laboratory(lakehouse, tmp_path_factory.mktemp("laboratory-landing"))
 
 

@@ -242,7 +242,8 @@ def test_nothing_is_written_when_nothing_is_new(laboratory):
         ("materialized='history', track_columns=['nme']", ["track_columns", '"nme"', "name"]),
         ("materialized='history', track_columns=['id']", ["track_columns", "of the key"]),
         ("cluster_by='id'", ["cluster_by", '"id"', "list"]),
-        ("unique_key='id'", ["unique_key", "no such option"]),
+        ("on_truncat='apply'", ["on_truncat:", "no such option", "did you mean on_truncate?"]),
+        ("materialized='history', clusterby=['id']", ["clusterby", "did you mean cluster_by?"]),
     ],
 )
 def test_a_wrong_option_is_refused_when_it_is_compiled(laboratory, options, words):

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import shutil
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cdc_lakehouse import projection
 from cdc_lakehouse.bronze import GENERATION, quoted
 from cdc_lakehouse.delta_log import bytes_since, last_transactions, snapshot
+from cdc_lakehouse.gold_options import refused_option
 from cdc_lakehouse.session import (
     FEW_BYTES,
     FEW_ROWS,
@@ -44,6 +46,7 @@ class LakehouseConfig(SparkConfig):
     """The options of a gold model; `gold_options` explains and checks them."""
 
     on_truncate: str | None = None
+    on_drop: str | None = None
     on_delete: str | None = None
     tombstone_retention: str | None = None
     track_columns: list[str] | None = None
@@ -59,6 +62,10 @@ class LakehouseAdapter(SparkAdapter):
         ConstraintType.primary_key: ConstraintSupport.ENFORCED,
         ConstraintType.not_null: ConstraintSupport.ENFORCED,
         ConstraintType.check: ConstraintSupport.ENFORCED,
+    }
+
+    OPTIONS: ClassVar = {
+        field.name for field in fields(LakehouseConfig) if field not in fields(SparkConfig)
     }
 
     def __init__(self, *args, **kwargs):
@@ -89,6 +96,13 @@ class LakehouseAdapter(SparkAdapter):
         flags = get_flags()
         is_asked = bool(getattr(flags, "EMPTY", False) or getattr(flags, "SAMPLE", None))
         return is_asked or any(part in sql for part in PARTS)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def refused_option(
+        self, given: Iterable[str], options: Iterable[str]
+    ) -> tuple[str, str | None] | None:
+        """Return the first option that a model with `options` must not have, and what is meant."""
+        return refused_option(given, options, self.OPTIONS, self.config.models)
 
     def _spark(self) -> SparkSession:
         return self.connections.get_thread_connection().handle.handle.spark
