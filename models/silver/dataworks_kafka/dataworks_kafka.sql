@@ -1,5 +1,5 @@
 {% set fields =
-    'schema struct<source: struct<dbName: string, schemaName: string, tableName: string>,'
+    'schema struct<source: struct<dbType: string, dbName: string, schemaName: string, tableName: string>,'
     ~ ' dataColumn: array<map<string, string>>, primaryKey: array<string>>,'
     ~ ' payload struct<before: struct<dataColumn: map<string, string>>, after: struct<dataColumn: map<string, string>>,'
     ~ ' op: string, sequenceId: string comment "a number", ddl: struct<text: string>,'
