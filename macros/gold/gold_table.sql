@@ -6,6 +6,7 @@
     {%- set key = primary_key(model) -%}
     {%- set options = gold_options(model, key) -%}
     {%- set columns = gold_columns(model) -%}
+    {% do adapter.expect_columns(columns | length) %}
     {%- set storage = api.Relation.create(schema=this.schema ~ '_storage', identifier=this.identifier, type='table') -%}
     {%- set events = api.Relation.create(schema='silver', identifier='events') -%}
     {%- set stored_columns = [] -%}

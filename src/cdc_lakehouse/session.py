@@ -28,7 +28,10 @@ from cdc_lakehouse.errors import (
 from cdc_lakehouse.jars import installed_jars
 from cdc_lakehouse.java import find_java
 from cdc_lakehouse.meaning import PINNED, refuse_other_meanings
+from cdc_lakehouse.metastore import widen_view_texts
 
+METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
+DERBY = "jdbc:derby:;databaseName="
 LOG4J = Path(__file__).with_name("log4j2.properties")
 # Up to so much, Spark needs longer to make and compile code of a plan than to interpret it: rows,
 # and bytes of table files, in which 4,000 messages seldom take less.
@@ -140,9 +143,9 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         # Nothing outside this machine is meant to reach the embedded session.
         values["spark.driver.bindAddress"] = values["spark.driver.host"] = "127.0.0.1"
     if metastore:
-        database = f"jdbc:derby:;databaseName={home / 'metastore_db'};create=true"
+        database = f"{DERBY}{home / 'metastore_db'};create=true"
         values["spark.sql.catalogImplementation"] = "hive"
-        values["spark.hadoop.javax.jdo.option.ConnectionURL"] = database
+        values[METASTORE_URL] = database
         # The metastore repeats whatever fails, ten times after two seconds each.
         values["spark.hadoop.hive.hmshandler.retry.interval"] = "100ms"
         values["spark.hadoop.hive.hmshandler.retry.attempts"] = "3"
@@ -185,6 +188,8 @@ def open_session(
             spark = builder.getOrCreate()
         configured = dict(spark.sparkContext.getConf().getAll())
         refuse_other_meanings(configured, "The configuration of Spark (spark-defaults.conf)")
+        if metastore and is_new and _has_own_metastore(values):
+            widen_view_texts(spark, values[METASTORE_URL])
         if joins_cluster:
             standalone.check_executors(spark, master, memory(), home)
     except Exception as error:
@@ -200,6 +205,15 @@ def open_session(
     # It would print a stack if Java ended, beside the error of whoever called Java.
     spark.sparkContext._accumulatorServer.handle_error = lambda request, client_address: None
     return spark
+
+
+def _has_own_metastore(values: Mapping[str, str]) -> bool:
+    """Tell whether names are kept in this lakehouse's Derby: a profile may say otherwise."""
+    return (
+        values["spark.sql.catalogImplementation"] == "hive"
+        and values[METASTORE_URL].startswith(DERBY)
+        and not any(name.endswith("hive.metastore.uris") for name in values)
+    )
 
 
 def compile_plans(spark: SparkSession, is_worth_it: bool) -> None:

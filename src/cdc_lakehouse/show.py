@@ -44,7 +44,8 @@ def show_lakehouse(rows: int = 5) -> None:
         _print(spark, "silver.row_changes, the latest", CHANGES, rows, 32)
         for name in (name for name in names if name.startswith("gold.")):
             columns = [f"`{c}`" for c in spark.table(name).columns if not c.startswith("_")]
-            _print(spark, name, f"select {', '.join(columns)} from {name} order by 1, 2", rows)
+            order = "1, 2" if len(columns) > 1 else "1"
+            _print(spark, name, f"select {', '.join(columns)} from {name} order by {order}", rows)
         _print(spark, "silver.message_accounting", ACCOUNTING, 50)
         _print(spark, "silver.rejected_by_reason", REJECTED, 50, 44)
 

@@ -8,8 +8,8 @@ from dbt.adapters.spark.impl import SparkConfig
 from cdc_lakehouse.gold_options import refused_option
 from dbt.adapters.lakehouse.impl import LakehouseAdapter, LakehouseConfig
 
-CURRENT_STATE = ["on_truncate", "on_drop", "cluster_by", "on_delete", "tombstone_retention"]
-HISTORY = ["on_truncate", "on_drop", "cluster_by", "track_columns"]
+CURRENT_STATE = ["on_truncate", "cluster_by", "on_delete", "tombstone_retention"]
+HISTORY = ["on_truncate", "cluster_by", "track_columns"]
 OWN = {*CURRENT_STATE, *HISTORY}
 
 
@@ -49,7 +49,6 @@ def test_options_of_dbt_and_of_other_adapters_are_taken(name, options):
         ("on-delete", "on_delete"),
         ("on_delet", "on_delete"),
         ("on_deleted", "on_delete"),
-        ("on_dorp", "on_drop"),
         ("tombstone_retension", "tombstone_retention"),
         ("tombstones_retention", "tombstone_retention"),
         ("track_column", "track_columns"),

@@ -15,6 +15,7 @@ create view silver.row_changes as select 'shop.orders' as topic, 1L as offset, 0
     'insert' as operation, 'shop' as database_name, 'orders' as table_name,
     map('id', '1', 'note', null) as after, timestamp'2026-01-02 03:04:05.120' as committed_at;
 create view gold.orders as select 1 as id, 2 as line, 'x' as _topic;
+create view gold.tags as select 'red' as name;
 create view silver.message_accounting as select 'shop.orders' as topic, 0 as partition,
     1 as messages, 1 as row_changes, 0 as schema_changes, 0 as truncates, 0 as heartbeats,
     0 as transaction_markers, 0 as controls, 0 as rejected, 0 as repeated_changes;
@@ -80,6 +81,7 @@ def test_the_commands_print_what_there_is(tmp_path, monkeypatch):
         "--  ----",
         " 1     2",
     ]
+    assert everything[everything.index("gold.tags") + 1 :][:3] == ["name", "----", "red"]
     assert max(map(len, everything)) <= 120
     assert table == ["id  line  _topic", "--  ----  ------", " 1     2  x", "0"]
     assert values[2:] == ['NULL     00ff  2026-01-02 03:04:05.12  {"k":null}  a,"b"  1.50', "0"]

@@ -39,6 +39,8 @@ from dbt.adapters.lakehouse.connections import (
 
 # The names that dbt gives a reference of which it takes no row, or those of some time.
 PARTS = ("_dbt_limit_subq", "_dbt_et_filter_subq")
+INFERENCE = "spark.sql.constraintPropagation.enabled"
+MANY_COLUMNS = 200
 
 
 @dataclass
@@ -46,7 +48,6 @@ class LakehouseConfig(SparkConfig):
     """The options of a gold model; `gold_options` explains and checks them."""
 
     on_truncate: str | None = None
-    on_drop: str | None = None
     on_delete: str | None = None
     tombstone_retention: str | None = None
     track_columns: list[str] | None = None
@@ -252,6 +253,14 @@ class LakehouseAdapter(SparkAdapter):
         size = bytes_since(warehouse_path(stored.schema, stored.identifier), None)
         are_few = count <= FEW_ROWS and size is not None and size <= FEW_STORED_BYTES
         compile_plans(self._spark(), not are_few)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def expect_columns(self, count: int) -> None:
+        """Let this model's plans be fit for `count` columns.
+
+        What Spark infers of columns that are equal, to filter more, takes it minutes for many.
+        """
+        self._spark().conf.set(INFERENCE, str(count <= MANY_COLUMNS).lower())
 
     @available.parse(lambda *args, **kwargs: None)
     def read_row_by_row(self) -> None:
