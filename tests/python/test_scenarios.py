@@ -1,11 +1,13 @@
 """Every format has a unit test for every scenario, or says on its page why it has none."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 import yaml
 from conftest import PROJECT
+from dbt.cli.main import dbtRunner
 
 from cdc_lakehouse.routes import formats
 
@@ -57,3 +59,19 @@ def test_every_fixture_is_used(name):
         if not re.search(rf"\b{path.stem}\b", text)
     ]
     assert unused == []
+
+
+def test_the_scheduled_command_leaves_out_unit_tests_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    monkeypatch.setenv("LAKEHOUSE_DIR", str(tmp_path / "lake"))
+    paths = ["--target-path", str(tmp_path / "target"), "--log-path", str(tmp_path / "logs")]
+    output = ["--quiet", "ls", *paths, "--output", "json", "--output-keys", "resource_type name"]
+    listed = {}
+    for name, options in {"all": [], "scheduled": ["--selector", "scheduled"]}.items():
+        rows = map(json.loads, dbtRunner().invoke([*output, *options]).result)
+        listed[name] = {(row["resource_type"], row["name"]) for row in rows}
+
+    left_out = listed["all"] - listed["scheduled"]
+    assert {kind for kind, _ in left_out} == {"unit_test"}
+    assert {kind for kind, _ in listed["scheduled"]} == {"model", "seed", "source", "test"}
+    assert "dbt build --selector scheduled" in Path(PROJECT, "README.md").read_text()
