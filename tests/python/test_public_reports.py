@@ -177,3 +177,30 @@ def test_a_format_without_a_column_of_the_contract_is_named_with_it(lakehouse, t
         {"offset": 0, "after": {"word": "hello"}},
         {"offset": 1, "after": {"word": "world"}},
     ]
+
+
+CONSERVATION = ("every_message_has_one_outcome", "accounting_adds_up")
+
+
+def test_a_run_on_a_part_of_the_sources_reads_nothing(lakehouse, tmp_path):
+    """Not the messages that it never processed, nor the rows of gold; what is new stays new."""
+    write_messages(tmp_path / "2.parquet", [("house", 0, 2, b"again")])
+    lakehouse.ingest(tmp_path)
+    model = "j12_update_without_old"
+    for flags in (["--empty"], ["--sample", "1 hour"]):
+        said = lakehouse.dbt("run", *flags, "-s", "events", "row_images", model)
+        assert said == dict.fromkeys(("events", "row_images", model), "NOT WRITTEN")
+    assert len(lakehouse.query(f"select 1 from gold.{model}")) == 1
+    lakehouse.dbt("run", "-s", "events", model)
+    rows = lakehouse.query("select after from silver.events where topic = 'house' and offset = 2")
+    assert rows == [{"after": {"word": "again"}}]
+
+
+def test_a_message_without_an_outcome_fails_the_tests_of_conservation(lakehouse):
+    lakehouse.dbt("run", "-s", "delivered_changes", "message_accounting")
+    lakehouse.dbt("test", "-s", *CONSERVATION)
+    # The last message of one partition, and all that a topic has.
+    for lost in ("topic = 'house' and offset = 2", "topic = 'j40_framing'"):
+        lakehouse.query(f"delete from silver.events where {lost}")
+        errors = lakehouse.dbt("test", "-s", *CONSERVATION, fails=True)
+        assert [error.partition(":")[0] for error in errors] == sorted(CONSERVATION)
