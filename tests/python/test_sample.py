@@ -49,7 +49,7 @@ def test_all_unit_tests_of_dbt_pass(sample):
 
 def test_everything_is_landed(sample):
     assert sample.report.problems == []
-    assert sum(sample.report.messages.values()) == 154
+    assert sum(sample.report.messages.values()) == 160
 
 
 @pytest.mark.parametrize("table", TABLES)
