@@ -329,15 +329,35 @@ class Gold:
         path = self.folder / "gold_problems.sql"
         if not path.exists():
             return
-        lines, line = path.read_text().splitlines(keepends=True), f"    ref('{model}'),\n"
-        listed = [n for n, each in enumerate(lines) if re.fullmatch(r"    ref\('\w+'\),\n", each)]
-        if listed and line not in lines:
-            after = [n + 1 for n in listed if lines[n] < line]
-            lines.insert(max(after, default=listed[0]), line)
-            path.write_text("".join(lines))
+        path.write_text(with_reference(path.read_text(), model))
 
     def _short(self, path: Path) -> Path:
         return path.relative_to(self.project_dir)
+
+
+def with_reference(sql: str, model: str) -> str:
+    """Return the SQL of gold_problems with a model in the list of `problems_of`, in its order.
+
+    The list may be laid out in any way: the new name stands apart from its neighbour as that does
+    from what is before it.
+    """
+    inside = re.search(r"problems_of\(\s*\[(.*?)\]", sql, re.DOTALL)
+    reference = f"ref('{model}')"
+    if inside is None:
+        return sql
+    start, end = inside.span(1)
+    listed = list(re.compile(r"""ref\(\s*['"](\w+)['"]\s*\)""").finditer(sql, start, end))
+    if model in (each[1] for each in listed):
+        return sql
+    if not listed:
+        return sql[:start] + reference + sql[start:]
+    smaller = [each for each in listed if each[1] < model]
+    neighbour = smaller[-1] if smaller else listed[0]
+    before = sql[start : neighbour.start()]
+    gap = before[len(before.rstrip()) :]
+    if smaller:
+        return f"{sql[: neighbour.end()]},{gap or ' '}{reference}{sql[neighbour.end() :]}"
+    return f"{sql[: neighbour.start()]}{reference},{gap or ' '}{sql[neighbour.start() :]}"
 
 
 def gold_names(columns: Iterable[str], reserved: Iterable[str] = ()) -> dict[str, str]:

@@ -16,7 +16,14 @@ from encoders.project import add_routes
 from history import EVERYTHING, TWO_KEYS, History
 from shop import as_text, write_messages
 
-from cdc_lakehouse.add_table import Gold, SourceTable, find_table, gold_names, split_names
+from cdc_lakehouse.add_table import (
+    Gold,
+    SourceTable,
+    find_table,
+    gold_names,
+    split_names,
+    with_reference,
+)
 from cdc_lakehouse.errors import LakehouseError
 
 WITH_TWO_KEYS = ("dts_avro", "oms_shareplex")
@@ -321,11 +328,7 @@ REFUNDS = SourceTable(
     {"id": ("bigint", "bigint"), "Valid_From": ("date", "date")},
     ("id",),
 )
-PROBLEMS = """{{ problems_of([
-    ref('customers'),
-    ref('orders'),
-]) }}
-"""
+PROBLEMS = (PROJECT / "models" / "gold" / "gold_problems.sql").read_text()
 
 
 @pytest.fixture
@@ -382,7 +385,8 @@ where database_name = 'shop' and table_name = 'refunds'
         "Versions of the rows of shop.refunds. One row per id and version."
     )
     assert history["constraints"] == [{"type": "primary_key", "columns": ["id"]}]
-    assert found["gold_problems.sql"] == PROBLEMS.replace("]) }}", "    ref('refunds'),\n]) }}")
+    last = "ref('payments'),\n"
+    assert found["gold_problems.sql"] == PROBLEMS.replace(last, f"{last}        ref('refunds'),\n")
 
 
 def test_the_history_can_be_added_later(project):
@@ -396,12 +400,29 @@ def test_the_history_can_be_added_later(project):
         Gold(project).add(REFUNDS, history=True)
 
 
-@pytest.mark.parametrize("name, place", [("a", 1), ("d", 2), ("p", 3)])
-def test_its_problems_are_listed_in_order(project, name, place):
+@pytest.mark.parametrize(
+    "name, before", [("a", "customers"), ("d", "order_items"), ("p", "payments")]
+)
+def test_its_problems_are_listed_in_order(project, name, before):
     Gold(project).add(REFUNDS, name=name)
-    lines = PROBLEMS.splitlines(keepends=True)
-    lines.insert(place, f"    ref('{name}'),\n")
-    assert files(project)["gold_problems.sql"] == "".join(lines)
+    line = f"        ref('{before}'),\n"
+    expected = PROBLEMS.replace(line, f"        ref('{name}'),\n{line}")
+    assert files(project)["gold_problems.sql"] == expected
+
+
+@pytest.mark.parametrize(
+    "listed, expected",
+    [
+        ("[ref('a'), ref('c')]", "[ref('a'), ref('b'), ref('c')]"),
+        ("[ref('c')]", "[ref('b'), ref('c')]"),
+        ('[\n\tref("a")\n]', "[\n\tref(\"a\"),\n\tref('b')\n]"),
+        ("[ref('b')]", "[ref('b')]"),
+        ("[]", "[ref('b')]"),
+    ],
+)
+def test_no_reference_hangs_on_blanks(listed, expected):
+    sql = "{{{{ problems_of({}) }}}}"
+    assert with_reference(sql.format(listed), "b") == sql.format(expected)
 
 
 def test_the_yaml_that_is_there_stays_as_it_is(project):
