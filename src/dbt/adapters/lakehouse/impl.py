@@ -22,7 +22,7 @@ from cdc_lakehouse import projection
 from cdc_lakehouse.bronze import GENERATION, quoted
 from cdc_lakehouse.delta_log import bytes_since, last_transactions, snapshot
 from cdc_lakehouse.gold_options import refused_option
-from cdc_lakehouse.routes import edited_lines, read_routes
+from cdc_lakehouse.routes import read_routes
 from cdc_lakehouse.session import (
     FEW_BYTES,
     FEW_ROWS,
@@ -223,13 +223,11 @@ class LakehouseAdapter(SparkAdapter):
         mark = self._mark(relation, name)
         return None if mark is None else mark % GENERATION
 
-    @available.parse(lambda *args, **kwargs: [])
-    def edited_routes(self, topics: BaseRelation) -> list[str]:
-        """Return the topics of topics.csv whose lines differ from those of the seeded table."""
+    @available.parse(lambda *args, **kwargs: "{}")
+    def routes(self) -> str:
+        """Return the routes of seeds/topics.csv as it is now, as JSON."""
         with short_errors():
-            routes = read_routes(Path(self.config.project_root))
-            seeded = self._query(f"select * from {topics}").collect()
-        return edited_lines(routes, [row.asDict() for row in seeded])
+            return read_routes(Path(self.config.project_root)).as_json()
 
     @available.parse(lambda *args, **kwargs: -1)
     def version_read(self, relation: BaseRelation, name: str) -> int:
