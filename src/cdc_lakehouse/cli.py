@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.project import find_project, use_project
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -178,20 +179,15 @@ def expire(options: argparse.Namespace) -> int:
 
 
 def enter_project(given: str | None) -> Path:
-    """Make the project's folder the working directory, for LAKEHOUSE_DIR defaults to one in it.
+    """Let this process work on a project, there: dbt, which `erase` runs, takes it from there.
 
     Args:
-        given: the folder; None takes the nearest one from here upwards with a dbt_project.yml.
+        given: the folder; None takes the one that dbt would take.
 
     Raises:
         LakehouseError: there is no project.
     """
-    here = Path.cwd()
-    candidates = [Path(given).absolute()] if given else [here, *here.parents]
-    project = next((each for each in candidates if (each / "dbt_project.yml").is_file()), None)
-    if project is None:
-        where = candidates[0] if given else f"{here} and the folders above it"
-        raise LakehouseError(f"No dbt_project.yml in {where}. Name the project: --project-dir DIR.")
+    project = use_project(find_project(given))
     os.chdir(project)
     return project
 
@@ -387,7 +383,11 @@ def _add_dry_run(command: argparse.ArgumentParser) -> None:
 
 
 def _add_project(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--project-dir", metavar="DIR", help="the dbt project; default: from here")
+    command.add_argument(
+        "--project-dir",
+        metavar="DIR",
+        help="the dbt project; default: DBT_PROJECT_DIR, or the nearest folder upwards that is one",
+    )
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from cdc_lakehouse import projection
 from cdc_lakehouse.bronze import GENERATION, quoted
 from cdc_lakehouse.delta_log import bytes_since, last_transactions, snapshot
 from cdc_lakehouse.gold_options import refused_option
+from cdc_lakehouse.project import use_project
 from cdc_lakehouse.routes import read_routes
 from cdc_lakehouse.session import (
     FEW_BYTES,
@@ -70,9 +71,11 @@ class LakehouseAdapter(SparkAdapter):
         field.name for field in fields(LakehouseConfig) if field not in fields(SparkConfig)
     }
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
+    def __init__(self, config, mp_context):
+        super().__init__(config, mp_context)
         self._notes: dict[str, Any] = {}
+        # `dbt debug` brings the profile alone.
+        use_project(getattr(config, "project_root", None) or get_flags().PROJECT_DIR)
 
     @available.parse(lambda *args, **kwargs: None)
     def leave_note(self, subject: str, note: Any) -> None:
