@@ -33,6 +33,7 @@ read as (
         nullif(json.allmetadata['storeDataSequence'], '') as store_sequence,
         {{ oms_default_kind() }} as kind,
         {{ truncated_tables("json.allmetadata['table_name']") }} as truncated,
+        {{ dropped_tables("json.allmetadata['table_name']") }} as dropped,
         coalesce(get(truncated, 0).table_name, nullif(json.allmetadata['table_name'], '')) as source_table,
         {{ database_or_default(without_tenant("json.allmetadata['db']"), 'kind') }} as source_database
     from envelopes
@@ -77,6 +78,7 @@ select
     if(row_operation <> 'DELETE', true, null) as after_is_complete,
     cast(null as map<string, string>) as column_types,
     if(outcome in ('schema_change', 'truncate'), statement, null) as ddl,
+    if(outcome = 'schema_change', dropped, null) as dropped_tables,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('commit_seconds', 'seconds') }}) as committed_at,
     cast(null as timestamp) as produced_at,
     ingested_at,
