@@ -104,6 +104,7 @@ select
     if(operation in ('insert', 'update', 'update_after'), operation = 'insert', null) as after_is_complete,
     cast(null as map<string, string>) as column_types,
     if(outcome in ('schema_change', 'truncate'), ddl, null) as ddl,
+    cast(null as array<struct<database_name: string, schema_name: string, table_name: string>>) as dropped_tables,
     if(outcome = 'rejected', null, committed_at) as committed_at,
     if(outcome = 'rejected', null, produced_at) as produced_at,
     ingested_at,

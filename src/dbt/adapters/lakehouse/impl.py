@@ -50,6 +50,7 @@ class LakehouseConfig(SparkConfig):
     """The options of a gold model; `gold_options` explains and checks them."""
 
     on_truncate: str | None = None
+    on_drop: str | None = None
     on_delete: str | None = None
     tombstone_retention: str | None = None
     track_columns: list[str] | None = None
