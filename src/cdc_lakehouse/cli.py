@@ -3,12 +3,13 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.errors import NOT_WRITABLE, LakehouseError
 from cdc_lakehouse.project import find_project, use_project
 
 
@@ -143,14 +144,33 @@ def add_table(options: argparse.Namespace) -> int:
     with tables_session() as spark:
         tables = seen_tables(spark)
     gold = Gold(project_dir)
-    if options.all:
-        lines, failures = gold.add_all(tables, options.history)
-        print("\n".join(lines))
-        return 1 if failures else 0
-    key = split_names(options.key, ",") if options.key else None
-    print(gold.add(find_table(tables, options.table), key, options.name, options.history))
+    with writing_models():
+        if options.all:
+            lines, failures = gold.add_all(tables, options.history)
+            print("\n".join(lines))
+            return 1 if failures else 0
+        key = split_names(options.key, ",") if options.key else None
+        print(gold.add(find_table(tables, options.table), key, options.name, options.history))
     print("Fill in what the descriptions do not say, then run `dbt build`.")
     return 0
+
+
+@contextmanager
+def writing_models() -> Iterator[None]:
+    """Say in a sentence that a checkout cannot be written, as that of a scheduler may be.
+
+    Raises:
+        LakehouseError: the project's files are read-only.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NOT_WRITABLE:
+            raise
+        raise LakehouseError(
+            f"{error.filename} cannot be written: {error.strerror}. add-table writes models into "
+            "the project: run it on a checkout that is writable."
+        ) from None
 
 
 def erase(options: argparse.Namespace) -> int:

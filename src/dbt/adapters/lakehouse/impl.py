@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.meta import available
@@ -77,6 +77,13 @@ class LakehouseAdapter(SparkAdapter):
         self._notes: dict[str, Any] = {}
         # `dbt debug` brings the profile alone.
         use_project(getattr(config, "project_root", None) or get_flags().PROJECT_DIR)
+
+    def submit_python_job(self, parsed_model: dict, compiled_code: str) -> NoReturn:
+        """Refuse a Python model; dbt-spark would send it to Databricks."""
+        raise DbtRuntimeError(
+            f"{parsed_model['original_file_path']} is a Python model, which this adapter does not "
+            "run. Write it in SQL; a function in udfs/ brings Python into SQL."
+        )
 
     @available.parse(lambda *args, **kwargs: None)
     def leave_note(self, subject: str, note: Any) -> None:
