@@ -18,7 +18,9 @@
 {%- endmacro %}
 
 {% macro formats_to_settle(formats) -%}
-    {%- if not execute or flags.WHICH not in ('run', 'build') -%}
+    {%- if execute and flags.WHICH == 'show' -%}
+        {{ return(run_query('select distinct format from bronze.messages').columns['format'].values() | list) }}
+    {%- elif not execute or flags.WHICH not in ('run', 'build') -%}
         {{ return(formats) }}
     {%- endif -%}
     {%- set window = adapter.take_note(model.unique_id) or window_to_settle() -%}

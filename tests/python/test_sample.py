@@ -201,6 +201,42 @@ def test_a_mistake_at_run_time_is_a_short_message(sample):
     assert len(said[0].splitlines()) < 20
 
 
+def _shown(names):
+    """Return the rows that `dbt show` has of each model."""
+    from dbt.cli.main import dbtRunner
+
+    only_models = ("--exclude", "resource_type:test")
+    done = dbtRunner().invoke(["--quiet", "show", "--limit", "-1", "-s", *names, *only_models])
+    assert done.success, str(done.exception)
+    tables = {result.node.name: result.agate_table for result in done.result.results}
+    return {name: [row.dict() for row in tables[name].rows] for name in names}
+
+
+def test_models_of_silver_can_be_looked_at_outside_a_run_and_nothing_is_written(sample):
+    def state():
+        layers = ("bronze", "silver", "gold", "gold_storage")
+        names = [row for layer in layers for row in sample.query(f"show tables in {layer}")]
+        return names, sorted((sample.home / "warehouse").glob("*/*/_delta_log/*.json"))
+
+    def outcomes(rows):
+        names = ("topic", "partition", "offset", "row_number", "kind")
+        return {tuple(str(row[name]) for name in names) for row in rows}
+
+    before = state()
+    names = ("messages", "dts_canal", "earlier_shards", "events", "row_images", "orders")
+    shown = sample.process.submit(_shown, names).result()
+
+    events = sample.query("select * from silver.events")
+    assert len(shown["messages"]) == len(sample.query("select 1 from bronze.messages"))
+    assert outcomes(shown["events"]) == outcomes(events)
+    canal = [row for row in events if row["format"] == "dts_canal"]
+    assert outcomes(shown["dts_canal"]) == outcomes(canal)
+    assert shown["earlier_shards"] == []
+    assert len(shown["row_images"]) == len(sample.query("select 1 from silver.row_images"))
+    assert {row["id"] for row in shown["orders"]} >= {1001, 1003}
+    assert state() == before
+
+
 def _plans_of_formats():
     """Return the plans by which the messages of each format that bronze holds become outcomes."""
     from dbt.cli.main import dbtRunner
@@ -211,13 +247,6 @@ def _plans_of_formats():
     assert compiled.success, compiled.exception
     spark = root_session({}).newSession()
     spark.conf.set("spark.sql.debug.maxToStringFields", "10000")
-    spark.sql(
-        "select *, _metadata.row_commit_version as bronze_version from bronze.messages"
-    ).createOrReplaceTempView("new_messages")
-    spark.sql(
-        "select topic, partition, offset, bronze_version, sequence, kind, binary(null) as value"
-        " from silver.events where false"
-    ).createOrReplaceTempView("settled_shards")
     plans = {}
     for node in (result.node for result in compiled.result.results):
         frame = spark.sql(node.compiled_code)
