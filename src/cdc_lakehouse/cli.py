@@ -115,9 +115,8 @@ def show(options: argparse.Namespace) -> int:
     enter_project(options.project_dir)
     if options.table:
         run_query(f"select * from {options.table}", options.rows)
-    else:
-        show_lakehouse()
-    return 0
+        return 0
+    return 0 if show_lakehouse() else 1
 
 
 def query(options: argparse.Namespace) -> int:
