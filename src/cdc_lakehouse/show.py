@@ -16,6 +16,8 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructField, Struc
 from cdc_lakehouse import bronze
 from cdc_lakehouse.delta_log import bytes_since, count_rows, is_table
 from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.functions import register_functions
+from cdc_lakehouse.project import project_folder
 from cdc_lakehouse.report import text_table
 from cdc_lakehouse.session import (
     FEW_STORED_BYTES,
@@ -225,6 +227,7 @@ def tables_session() -> Iterator[SparkSession]:
         try:
             spark = open_session(metastore=True)
             bronze.attach_tables(spark)
-            yield spark
+            register_functions(spark, project_folder())  # views ask them
+            yield spark.newSession()
         except (PySparkException, Py4JError, ConnectionError) as error:
             raise LakehouseError(ended_java(error) or short_message(error)) from None
