@@ -32,6 +32,7 @@ drifts as (
         schema_name,
         table_name,
         format,
+        source_type,
         column_name,
         whole_image_sequences,
         stack(
@@ -119,6 +120,7 @@ select
     counterpart.column_name as previous_name,
     coalesce(counterpart.type_before, type_before) as previous_type,
     type_after as column_type,
+    source_type,
     format,
     place.sequence,
     place.committed_at,
@@ -139,6 +141,7 @@ select
     previous_name,
     cast(null as string) as previous_type,
     cast(null as string) as column_type,
+    source_type,
     format,
     sequence,
     committed_at,

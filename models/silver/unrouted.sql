@@ -24,6 +24,7 @@ select
     cast(null as boolean) as before_is_complete,
     cast(null as boolean) as after_is_complete,
     cast(null as map<string, string>) as column_types,
+    cast(null as string) as source_type,
     cast(null as string) as ddl,
     cast(null as timestamp) as committed_at,
     cast(null as timestamp) as produced_at,

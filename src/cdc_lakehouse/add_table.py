@@ -17,7 +17,8 @@ from cdc_lakehouse.errors import LakehouseError
 
 CHANGES = """
     select
-        database_name, schema_name, table_name, format, key_columns, column_types, sequence,
+        database_name, schema_name, table_name, format, source_type, key_columns, column_types,
+        sequence,
         coalesce(after, before) as image,
         if(after is null, before_is_complete, after_is_complete) as is_complete
     from silver.events
@@ -34,10 +35,11 @@ TABLES = f"""
 """
 COLUMNS = f"""
     select
-        database_name, schema_name, table_name, format, name, column_types[name] as type,
+        database_name, schema_name, table_name, format, source_type, name,
+        column_types[name] as type,
         bool_or(image[name] rlike '^[0-9]+-[0-9]{{2}}-[0-9]{{2}}[ T].*[1-9]') as has_clock
     from ({CHANGES}) lateral view explode(map_keys(image)) as name
-    group by database_name, schema_name, table_name, format, name, column_types[name]
+    group by database_name, schema_name, table_name, format, source_type, name, column_types[name]
     order by min(sequence), name
 """
 ANCHORS = """anchors:
@@ -117,7 +119,7 @@ def seen_tables(spark: SparkSession) -> list[SourceTable]:
     for row in tables:
         columns = found[row[:3]]
         types = [
-            SeenType(c.format, c.name, c.type, bool(c.has_clock))
+            SeenType(c.format, c.name, c.type, bool(c.has_clock), c.source_type)
             for c in columns
             if c.type is not None
         ]

@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -71,6 +73,43 @@ def dataworks(schema, number, table="t", name="id", key=("id",)):
     return json.dumps({"schema": head, "payload": payload, "version": "0.0.1"}).encode()
 
 
+def of_dts(number, source, name, columns):
+    """A row of DTS Avro: its table in two parts, each column as (number of its type, value)."""
+    encoder = ENCODERS["dts_avro"]
+    event = SimpleNamespace(kind="insert", table=None, rows=(), sql=None, seconds=1_700_000_000)
+    event.offset, event.file, event.first_id = number, 1, number
+    fields = [{"name": name, "dataTypeNumber": code} for name, (code, _, _) in columns.items()]
+    values = [(f"{encoder.namespace}.{kind}", value) for _, kind, value in columns.values()]
+    return encoder.message(
+        event,
+        source={"sourceType": source, "version": "1"},
+        objectName=name,
+        tags={"pk_uk_info": json.dumps({"PRIMARY": list(columns)[:1]})},
+        fields=fields,
+        afterImages=values,
+    )
+
+
+def words_of(text):
+    return {"charset": "utf8mb4", "value": text.encode()}
+
+
+CLOCK = dict(year=2023, month=10, day=11, hour=8, minute=33, second=28, millis=0)
+# The numbers of their types are MySQL's TINYINT, SMALLINT, DATETIME and MEDIUMINT, too.
+OF_ORACLE = {
+    "ID": (2, "Decimal", {"value": "9007199254740993", "precision": 38, "scale": 0}),
+    "NAME": (1, "Character", words_of("Zoë")),
+    "HIRED": (12, "DateTime", CLOCK),
+    "PHOTO": (23, "BinaryObject", {"type": "RAW", "value": b"\x00\xff"}),
+}
+# ... and PostgreSQL's int2, int4, bool and text; MySQL has no 23 and 25, its 16 is BIT.
+OF_POSTGRESQL = {
+    "id": (23, "Integer", {"precision": 4, "value": "7"}),
+    "ok": (16, "TextObject", {"type": "BOOL", "value": "t"}),
+    "note": (25, "Character", words_of("x")),
+}
+
+
 def messages_of(encoder, history):
     """The history's messages in a format, its tables named for the format."""
     for event in history.events:
@@ -88,6 +127,7 @@ def laboratory(project):
     add_routes(project, "lab", list(ENCODERS))
     with open(project / "seeds" / "topics.csv", "a") as topics:
         topics.write("odd,dts_canal,,,,\nplex,dts_shareplex,,,,\npg,dataworks_kafka,,,,\n")
+        topics.write("sources,dts_avro,,,,\n")
 
 
 class World:
@@ -118,6 +158,11 @@ class World:
         pg = [dataworks("public", 1), dataworks("audit", 2)]
         pg.append(dataworks(None, 3, "keyless", "#alibaba_rds_row_id#", None))
         rows += [("pg", 0, offset, value) for offset, value in enumerate(pg)]
+        sources = [
+            of_dts(1, "Oracle", "SCOTT.EMP", OF_ORACLE),
+            of_dts(2, "PostgreSQL", "crm_pg.accounts", OF_POSTGRESQL),
+        ]
+        rows += [("sources", 0, offset, value) for offset, value in enumerate(sources)]
         write_messages(landing / "0.parquet", rows)
         lakehouse.ingest(landing)
         lakehouse.dbt("seed")
@@ -192,6 +237,28 @@ def test_a_table_of_each_format_builds_unedited_and_holds_the_source_s_rows(worl
         codes = {problem["code"] for problem in by_key[key]["_problems"]}
         assert codes <= {"zero_date"}
     assert world.said[f"values_fit_their_types_everything_{name}_"] is not None
+
+
+@pytest.mark.long
+def test_types_of_dts_avro_are_those_of_the_database_that_it_names(world):
+    [row] = world.lakehouse.query("select id, name, hired, photo, _problems from gold.emp")
+    assert row == {
+        "id": "9007199254740993",
+        "name": "Zoë",
+        "hired": datetime(2023, 10, 11, 8, 33, 28),
+        "photo": b"\x00\xff",
+        "_problems": [],
+    }
+    [row] = world.lakehouse.query("select id, ok, note, _problems from gold.accounts")
+    assert row == {"id": 7, "ok": True, "note": "x", "_problems": []}
+    found = world.lakehouse.query(
+        "select distinct source_type, table_name from silver.row_changes"
+        " where database_name in ('SCOTT', 'crm_pg')"
+    )
+    assert {tuple(row.values()) for row in found} == {
+        ("oracle", "EMP"),
+        ("postgresql", "accounts"),
+    }
 
 
 @pytest.mark.long

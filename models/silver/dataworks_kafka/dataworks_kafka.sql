@@ -34,6 +34,7 @@ read as (
         *,
         exact.problem as json_problem,
         json.payload.op,
+        json.schema.source.dbtype as database_type,
         nullif(json.payload.ddl.text, '') as statement,
         read_ddl(statement) as stated,
         {{ dataworks_kind(['INSERT', 'UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE']) }} as kind,
@@ -120,6 +121,7 @@ select
         whole_row is null, null, row_operation in ('snapshot', 'insert') and {{ has_all_columns('whole_row', 'types') }}
     ) as after_is_complete,
     if(outcome = 'row_change', types, null) as column_types,
+    if(outcome = 'rejected', null, lower(nullif(database_type, ''))) as source_type,
     if(outcome in ('schema_change', 'truncate'), statement, null) as ddl,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('event_time', 'milliseconds') }}) as committed_at,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('system_time', 'milliseconds') }}) as produced_at,

@@ -90,6 +90,7 @@ select
     if(operation in ('update', 'delete'), true, null) as before_is_complete,
     if(operation in ('insert', 'update'), true, null) as after_is_complete,
     cast(null as map<string, string>) as column_types,
+    cast(null as string) as source_type,
     if(outcome in ('schema_change', 'truncate'), statement, null) as ddl,
     if(outcome = 'rejected', null, committed_at) as committed_at,
     if(outcome = 'rejected', null, produced_at) as produced_at,
