@@ -322,24 +322,45 @@ class Gold:
             file.write(sql)
         yaml_path.write_text(joined)
         self.models[path], self.taken[model] = sql, path
-        if not is_history:
-            self._list_problems_of(model)
+        to_do = "" if is_history else self._list_problems_of(model)
         columns = f"{len(table.columns)} columns, key {', '.join(key)}"
-        return f"{table}: {self._short(path)} and {yaml_path.name}, {columns}"
+        return f"{table}: {self._short(path)} and {yaml_path.name}, {columns}{to_do}"
 
-    def _list_problems_of(self, model: str) -> None:
+    def _list_problems_of(self, model: str) -> str:
+        """Add a model to the list of gold_problems.sql; return what is left to do, if anything."""
         path = self.folder / "gold_problems.sql"
-        if not path.exists():
-            return
-        lines, line = path.read_text().splitlines(keepends=True), f"    ref('{model}'),\n"
-        listed = [n for n, each in enumerate(lines) if re.fullmatch(r"    ref\('\w+'\),\n", each)]
-        if listed and line not in lines:
-            after = [n + 1 for n in listed if lines[n] < line]
-            lines.insert(max(after, default=listed[0]), line)
-            path.write_text("".join(lines))
+        if not path.exists():  # a project may do without
+            return ""
+        sql = with_problems_of(path.read_text(), model)
+        if sql is None:
+            return (
+                f". {self._short(path)} has no list `problems_of([ref('...'), ...])`: add "
+                f"ref('{model}') where it names the tables"
+            )
+        path.write_text(sql)
+        return ""
 
     def _short(self, path: Path) -> Path:
         return path.relative_to(self.project_dir)
+
+
+def with_problems_of(sql: str, model: str) -> str | None:
+    """Return the text of gold_problems.sql with a model in its list; None if it has no list."""
+    listed = re.search(r"problems_of\(\s*\[(.*?)\]", sql, re.DOTALL)
+    if not listed:
+        return None
+    refs = list(re.finditer(r"(\s*)ref\(\s*['\"](\w+)['\"]\s*\)", listed[1]))
+    if model in (ref[2] for ref in refs):
+        return sql
+    entry, place = f"ref('{model}')", listed.start(1)
+    before = [ref for ref in refs if ref[2] < model]
+    if before:
+        place += before[-1].end()
+        entry = f",{before[-1][1] or ' '}{entry}"
+    elif refs:
+        place += refs[0].end(1)
+        entry = f"{entry},{refs[0][1] or ' '}"
+    return sql[:place] + entry + sql[place:]
 
 
 def gold_names(columns: Iterable[str], reserved: Iterable[str] = ()) -> dict[str, str]:

@@ -16,9 +16,17 @@ from encoders import ENCODERS
 from encoders.base import as_single
 from encoders.project import add_routes
 from history import EVERYTHING, TWO_KEYS, History
+from jinja2 import Template
 from shop import as_text, write_messages
 
-from cdc_lakehouse.add_table import Gold, SourceTable, find_table, gold_names, split_names
+from cdc_lakehouse.add_table import (
+    Gold,
+    SourceTable,
+    find_table,
+    gold_names,
+    split_names,
+    with_problems_of,
+)
 from cdc_lakehouse.errors import LakehouseError
 
 WITH_TWO_KEYS = ("dts_avro", "oms_shareplex")
@@ -388,11 +396,8 @@ REFUNDS = SourceTable(
     {"id": ("bigint", "bigint"), "Valid_From": ("date", "date")},
     ("id",),
 )
-PROBLEMS = """{{ problems_of([
-    ref('customers'),
-    ref('orders'),
-]) }}
-"""
+# The project's own file, whatever it looks like, with the models that this project has.
+PROBLEMS = (PROJECT / "models/gold/gold_problems.sql").read_text()
 
 
 @pytest.fixture
@@ -449,7 +454,7 @@ where database_name = 'shop' and table_name = 'refunds'
         "Versions of the rows of shop.refunds. One row per id and version."
     )
     assert history["constraints"] == [{"type": "primary_key", "columns": ["id"]}]
-    assert found["gold_problems.sql"] == PROBLEMS.replace("]) }}", "    ref('refunds'),\n]) }}")
+    assert listed(found["gold_problems.sql"]) == [*listed(PROBLEMS), "refunds"]
 
 
 def test_the_history_can_be_added_later(project):
@@ -463,12 +468,48 @@ def test_the_history_can_be_added_later(project):
         Gold(project).add(REFUNDS, history=True)
 
 
-@pytest.mark.parametrize("name, place", [("a", 1), ("d", 2), ("p", 3)])
-def test_its_problems_are_listed_in_order(project, name, place):
+def listed(sql):
+    """The models that Jinja gives `problems_of` in the text of gold_problems.sql."""
+    found = []
+    context = {"config": lambda **_: "", "ref": lambda name: name, "problems_of": found.extend}
+    Template(sql).render(context)
+    return found
+
+
+@pytest.mark.parametrize("name", ["a", "d", "order", "z"])
+def test_its_problems_are_listed_in_order(project, name):
     Gold(project).add(REFUNDS, name=name)
-    lines = PROBLEMS.splitlines(keepends=True)
-    lines.insert(place, f"    ref('{name}'),\n")
-    assert files(project)["gold_problems.sql"] == "".join(lines)
+    text = files(project)["gold_problems.sql"]
+    assert listed(text) == sorted([*listed(PROBLEMS), name])
+    # One line more, which looks like its neighbours.
+    [line] = set(text.splitlines()) - set(PROBLEMS.splitlines())
+    assert line.replace(name, "orders") in PROBLEMS.splitlines()
+    assert len(text.splitlines()) == len(PROBLEMS.splitlines()) + 1
+
+
+@pytest.mark.parametrize(
+    "written, expected",
+    [
+        ("{{ problems_of([ref('a'), ref('c')]) }}", ["a", "b", "c"]),
+        ('{{ problems_of( [ref("a"),ref("c")] ) }}', ["a", "b", "c"]),
+        ("{{ problems_of([\n\tref('c')\n]) }}", ["b", "c"]),
+        ("{{ problems_of([ref( 'a' )]) }}", ["a", "b"]),
+        ("{{ problems_of([]) }}", ["b"]),
+        ("{{ problems_of([\n  ref('c'),\n  ref('a'),\n]) }}", ["c", "a", "b"]),
+        ("{{ problems_of([ref('b')]) }}", ["b"]),
+    ],
+)
+def test_a_list_of_problems_may_be_written_in_any_way(written, expected):
+    assert listed(with_problems_of(written, "b")) == expected
+
+
+def test_a_file_without_a_list_of_problems_is_named(project):
+    (project / "models" / "gold" / "gold_problems.sql").write_text("select 1 as nothing\n")
+    assert Gold(project).add(REFUNDS) == (
+        "shop.refunds: models/gold/shop/refunds.sql and _shop.yml, 2 columns, key id. "
+        "models/gold/gold_problems.sql has no list `problems_of([ref('...'), ...])`: add "
+        "ref('refunds') where it names the tables"
+    )
 
 
 def test_the_yaml_that_is_there_stays_as_it_is(project):
