@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,16 +19,20 @@ from cdc_lakehouse.errors import LakehouseError
 CHANGES = """
     select
         database_name, schema_name, table_name, format, source_type, key_columns, column_types,
-        sequence,
+        sequence, operation in ('snapshot', 'insert', 'delete') as is_as_sent,
         coalesce(after, before) as image,
-        if(after is null, before_is_complete, after_is_complete) as is_complete
+        coalesce(if(after is null, before_is_complete, after_is_complete), false) as is_complete
     from silver.events
     where kind = 'row_change'
 """
+# Updates may be completed from the row before, which moves the columns that they changed.
 TABLES = f"""
     select
         database_name, schema_name, table_name,
-        max_by(map_keys(image), struct(is_complete, sequence)) as newest_columns,
+        max_by(
+            map_keys(image),
+            struct(is_complete, is_as_sent, if(is_complete, 0, size(image)), sequence)
+        ) as newest_columns,
         max_by(key_columns, sequence) filter (where key_columns is not null) as key_columns
     from ({CHANGES})
     group by database_name, schema_name, table_name
@@ -38,9 +43,9 @@ COLUMNS = f"""
         database_name, schema_name, table_name, format, source_type, name,
         column_types[name] as type,
         bool_or(image[name] rlike '^[0-9]+-[0-9]{{2}}-[0-9]{{2}}[ T].*[1-9]') as has_clock
-    from ({CHANGES}) lateral view explode(map_keys(image)) as name
+    from ({CHANGES}) lateral view posexplode(map_keys(image)) as place, name
     group by database_name, schema_name, table_name, format, source_type, name, column_types[name]
-    order by min(sequence), name
+    order by min(struct(sequence, place)), name
 """
 ANCHORS = """anchors:
   - &sequence {name: _sequence, data_type: string, description: "{{ doc('sequence') }}"}
@@ -79,6 +84,10 @@ VIEWS = ("_without_key", "_problems")
 HISTORY_COLUMNS = frozenset(("valid_from", "valid_to", "is_current"))
 
 
+class KeylessTableError(LakehouseError):
+    """A table whose messages name no key: a person has to name it."""
+
+
 @dataclass(frozen=True)
 class SourceTable:
     """A table as silver has seen it.
@@ -86,7 +95,7 @@ class SourceTable:
     `columns` are in the order of the newest whole row, `types` maps a column that messages give a
     type to its wording and the Spark type of `column_types`; `key` is None where no message names
     one or carries a row's id. `is_alone` tells whether no other schema of the database has a table
-    of this name.
+    of this name, `has_twin` whether another table differs from it only in upper and lower case.
     """
 
     database: str
@@ -96,6 +105,7 @@ class SourceTable:
     types: dict[str, tuple[str, str]]
     key: tuple[str, ...] | None
     is_alone: bool = True
+    has_twin: bool = False
 
     def __str__(self) -> str:
         parts = [part for part in (self.database, self.schema, self.name) if part is not None]
@@ -115,6 +125,7 @@ def seen_tables(spark: SparkSession) -> list[SourceTable]:
         found[row[:3]].append(row)
     tables = spark.sql(TABLES).collect()
     names = [(row.database_name, row.table_name) for row in tables]
+    lower_names = [_lower(row[:3]) for row in tables]
     seen = []
     for row in tables:
         columns = found[row[:3]]
@@ -132,9 +143,14 @@ def seen_tables(spark: SparkSession) -> list[SourceTable]:
                 types=column_types(types, has_schema=row.schema_name is not None),
                 key=tuple(row.key_columns) if row.key_columns else row_id,
                 is_alone=names.count((row.database_name, row.table_name)) == 1,
+                has_twin=lower_names.count(_lower(row[:3])) > 1,
             )
         )
     return seen
+
+
+def _lower(names: Iterable[str | None]) -> tuple[str | None, ...]:
+    return tuple(name and name.lower() for name in names)
 
 
 def find_table(tables: Sequence[SourceTable], named: str) -> SourceTable:
@@ -193,8 +209,7 @@ class Gold:
         files = [*project_dir.glob("models/**/*.sql"), *project_dir.glob("seeds/**/*.csv")]
         self.taken = {path.stem.lower(): path for path in files}
         for path in self.folder.glob("*/*.yml"):
-            described = re.findall(r"^  - name: (\w+)$", path.read_text(), re.MULTILINE)
-            self.taken = {**dict.fromkeys(described, path), **self.taken}
+            self.taken = {**dict.fromkeys(_described(path), path), **self.taken}
 
     def reader_of(self, table: SourceTable, is_history: bool = False) -> Path | None:
         """Return the model that reads a table, None if there is none."""
@@ -250,9 +265,10 @@ class Gold:
         """Write the models of the tables that none reads yet; go on where one cannot be written.
 
         Returns:
-            What became of each table, a line each; how many could not be added.
+            What became of each table, a line each, those last that need their key named; how many
+            could not be added for another reason.
         """
-        lines, failures = [], 0
+        lines, keyless, failures = [], [], 0
         for table in tables:
             there = self.reader_of(table)
             if there and (not history or self.reader_of(table, is_history=True)):
@@ -260,15 +276,18 @@ class Gold:
                 continue
             try:
                 lines.append(self.add(table, history=history))
+            except KeylessTableError as error:
+                command = f"lakehouse add-table {shlex.quote(str(table))} --key A,B"
+                keyless.append(f"{table}: not added. {error} Type: {command}")
             except LakehouseError as error:
                 failures += 1
                 lines.append(f"{table}: not added. {error}")
-        return lines or ["silver has no row changes yet, of no table."], failures
+        return [*lines, *keyless] or ["silver has no row changes yet, of no table."], failures
 
     def _checked_key(self, table: SourceTable, key: Sequence[str] | None) -> Sequence[str]:
         columns = _listed(table.columns, 40)
         if not key:
-            raise LakehouseError(
+            raise KeylessTableError(
                 f"No message of {table} names its key. Name it, --key A,B, out of the columns "
                 f"{columns}."
             )
@@ -296,6 +315,7 @@ class Gold:
         parts = [_model_name(p) for p in (table.database, table.schema, table.name) if p]
         names = [parts[-1], f"{parts[0]}__{parts[-1]}"] if table.is_alone else [parts[-1]]
         names.append("__".join(parts))
+        names = [f"{name}{_case_of(table)}" for name in names]
         names += [f"{names[-1]}_{number}" for number in range(2, 1000)]
         names = [f"table_{name}" if name[0].isdigit() else name for name in names]
         return next(name for name in names if self._is_free(name, history))
@@ -443,6 +463,24 @@ def model_yaml(
         lines.append(f"      - {{{', '.join(parts)}}}")
     lines += [f"      - *{column}" for column in re.findall("&([a-z_]+)", ANCHORS)]
     return "\n".join(lines) + "\n"
+
+
+def _described(path: Path) -> list[str]:
+    """Return the names of the models that a YAML file describes."""
+    try:
+        return [model["name"] for model in yaml.safe_load(path.read_text())["models"] or ()]
+    except yaml.YAMLError as error:
+        raise LakehouseError(f"{path} is no YAML: {error}") from error
+    except (TypeError, KeyError):  # it describes no models
+        return []
+
+
+def _case_of(table: SourceTable) -> str:
+    """Return what tells the model of a table from that of a twin, whatever comes first."""
+    name = "".join(part for part in (table.database, table.schema, table.name) if part)
+    if not table.has_twin or name == name.lower():
+        return ""
+    return "_upper" if table.name == table.name.upper() else "_mixed"
 
 
 def _place(table: SourceTable) -> list[tuple[str, str | None]]:
