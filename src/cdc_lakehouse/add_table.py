@@ -5,7 +5,7 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.bronze import quoted
 from cdc_lakehouse.column_types import SeenType, column_types
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.value_types import Fit, fits_of_tables
 
 CHANGES = """
     select
@@ -96,6 +97,7 @@ class SourceTable:
     type to its wording and the Spark type of `column_types`; `key` is None where no message names
     one or carries a row's id. `is_alone` tells whether no other schema of the database has a table
     of this name, `has_twin` whether another table differs from it only in upper and lower case.
+    `fits` are the types that all values of columns fit that messages give no type.
     """
 
     database: str
@@ -106,6 +108,12 @@ class SourceTable:
     key: tuple[str, ...] | None
     is_alone: bool = True
     has_twin: bool = False
+    fits: dict[str, Fit] = field(default_factory=dict)
+
+    def inferred(self) -> "SourceTable":
+        """Return the table with the types that its values fit for those that messages lack."""
+        types = {column: ("", fit.data_type) for column, fit in self.fits.items()}
+        return replace(self, types=types | self.types)
 
     def __str__(self) -> str:
         parts = [part for part in (self.database, self.schema, self.name) if part is not None]
@@ -124,6 +132,7 @@ def seen_tables(spark: SparkSession) -> list[SourceTable]:
     for row in spark.sql(COLUMNS).collect():
         found[row[:3]].append(row)
     tables = spark.sql(TABLES).collect()
+    fits = fits_of_tables(spark)
     names = [(row.database_name, row.table_name) for row in tables]
     lower_names = [_lower(row[:3]) for row in tables]
     seen = []
@@ -135,6 +144,7 @@ def seen_tables(spark: SparkSession) -> list[SourceTable]:
             if c.type is not None
         ]
         column_names = tuple(dict.fromkeys((*row.newest_columns, *(c.name for c in columns))))
+        typed = {each.column for each in types}
         row_id = (ROW_ID,) if ROW_ID in column_names else None
         seen.append(
             SourceTable(
@@ -144,6 +154,11 @@ def seen_tables(spark: SparkSession) -> list[SourceTable]:
                 key=tuple(row.key_columns) if row.key_columns else row_id,
                 is_alone=names.count((row.database_name, row.table_name)) == 1,
                 has_twin=lower_names.count(_lower(row[:3])) > 1,
+                fits={
+                    column: fit
+                    for column, fit in fits.get(tuple(row[:3]), {}).items()
+                    if column not in typed
+                },
             )
         )
     return seen
@@ -225,12 +240,14 @@ class Gold:
         key: Sequence[str] | None = None,
         name: str | None = None,
         history: bool = False,
+        infer: bool = False,
     ) -> str:
         """Write the model of a table, and that of its history if wanted, each unless it is there.
 
         Args:
             key: names of columns in the source; None takes the key that messages name.
             name: of the model; None takes that of the table, with the database where it is taken.
+            infer: whether columns without a type get the one that their values fit.
 
         Returns:
             What was written, a line for each model.
@@ -246,6 +263,7 @@ class Gold:
                 "the YAML beside it."
             )
         _refuse_long_names(table)
+        table = table.inferred() if infer else table
         key = self._checked_key(table, key or table.key)
         if there:
             name = there.stem
@@ -260,7 +278,7 @@ class Gold:
         return "\n".join(self._write(table, key, model, is_history) for model, is_history in wanted)
 
     def add_all(
-        self, tables: Iterable[SourceTable], history: bool = False
+        self, tables: Iterable[SourceTable], history: bool = False, infer: bool = False
     ) -> tuple[list[str], int]:
         """Write the models of the tables that none reads yet; go on where one cannot be written.
 
@@ -275,7 +293,7 @@ class Gold:
                 lines.append(f"{table}: {self._short(there)} is there already")
                 continue
             try:
-                lines.append(self.add(table, history=history))
+                lines.append(self.add(table, history=history, infer=infer))
             except KeylessTableError as error:
                 command = f"lakehouse add-table {shlex.quote(str(table))} --key A,B"
                 keyless.append(f"{table}: not added. {error} Type: {command}")
@@ -343,7 +361,7 @@ class Gold:
         yaml_path.write_text(joined)
         self.models[path], self.taken[model] = sql, path
         to_do = "" if is_history else self._list_problems_of(model)
-        columns = f"{len(table.columns)} columns, key {', '.join(key)}"
+        columns = f"{len(table.columns)} columns, key {', '.join(key)}{_lack_of_types(table)}"
         return f"{table}: {self._short(path)} and {yaml_path.name}, {columns}{to_do}"
 
     def _list_problems_of(self, model: str) -> str:
@@ -406,16 +424,16 @@ def model_sql(table: SourceTable, names: dict[str, str], is_history: bool) -> st
     """Return the text of a model's SQL file."""
     lines = ["{{ config(materialized='history') }}\n"] if is_history else []
     lines += ["select", "    {{ change_columns() }},"]
-    columns = []
     for column in table.columns:
         text, data_type = f"image[{_literal(column)}]", _data_type(table, column)
         if data_type == "binary":
             text = f"unhex({text})"
         elif data_type != "string":
             text = f"try_cast({text} as {data_type})"
-        name = names[column]
-        columns.append(f"    {text} as {_in_backticks(name) if _needs_backticks(name) else name}")
-    lines += [",\n".join(columns), "from {{ ref('row_images') }}"]
+        name = _in_backticks(names[column]) if _needs_backticks(names[column]) else names[column]
+        comma = "" if column == table.columns[-1] else ","
+        lines.append(f"    {text} as {name}{comma}{_comment(table, column)}")
+    lines.append("from {{ ref('row_images') }}")
     conditions = [f"{name} = {_literal(value)}" for name, value in _place(table) if value]
     if table.schema is None and not table.is_alone:
         conditions.insert(1, "schema_name is null")
@@ -459,10 +477,33 @@ def model_yaml(
             parts.append(f"meta: {{source: {_quoted(_for_jinja(column))}}}")
         word = _tidy(table.types[column][0]) if column in table.types else None
         kind = f", {word} in the source" if word else ", of no type in the messages"
+        if column in table.types and not word:
+            kind += f"; all {table.fits[column].texts:,} values seen fit this one"
         parts.append(f'description: "Column `{_tidy(column)}`{kind}."')
         lines.append(f"      - {{{', '.join(parts)}}}")
     lines += [f"      - *{column}" for column in re.findall("&([a-z_]+)", ANCHORS)]
     return "\n".join(lines) + "\n"
+
+
+def _lack_of_types(table: SourceTable) -> str:
+    """Return what to know of columns that messages give no type, "" if there is nothing."""
+    lacking = [c for c in table.columns if not table.types.get(c, ("",))[0]]
+    fitting = [c for c in lacking if c in table.fits]
+    if not fitting and len(lacking) < len(table.columns):
+        return ""
+    columns = f"{len(lacking)} column{'s' if len(lacking) > 1 else ''}"
+    said = f". The messages name no type of {columns}"
+    if not fitting:
+        return f"{said}: text"
+    named = _listed([f"{c} ({table.fits[c].data_type})" for c in fitting])
+    if any(c in table.types for c in fitting):
+        return f"{said}; inferred from all values seen: {named}"
+    return f"{said}: text. All values seen would fit {named}: --infer takes these types"
+
+
+def _comment(table: SourceTable, column: str) -> str:
+    fit = table.fits.get(column)
+    return f"  -- {fit.data_type} fits all {fit.texts:,} values seen" if fit else ""
 
 
 def _described(path: Path) -> list[str]:

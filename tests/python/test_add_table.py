@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from types import SimpleNamespace
 
@@ -28,9 +28,35 @@ from cdc_lakehouse.add_table import (
     with_problems_of,
 )
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.value_types import Fit
 
 WITH_TWO_KEYS = ("dts_avro", "oms_shareplex")
 TWINS = ("k11", "k11_upper")
+# Of each column of a message without types: its values, and what type fits all of them.
+UNTYPED = {
+    "id": (["1", "2", "3"], "bigint"),
+    "snowflake": (["9223372036854775807", "-9223372036854775808", "0"], "bigint"),
+    "beyond": (["18446744073709551615", "1", "0"], "decimal(38, 0)"),
+    "digits39": (["9" * 39, "1", "1"], None),
+    "price": (["1.50", "-22.00", "0.05"], "decimal(38, 2)"),
+    "ratio": (["1.5", "2.25", "3"], "decimal(38, 2)"),
+    "version": (["1.1", "1.10", "2"], None),
+    "code": (["007", "8", "9"], None),
+    "plus": (["+1", "2", "3"], None),
+    "zero": (["-0", "1", "2"], None),
+    "zeros": (["-0.0", "1.5", "2.5"], None),
+    "power": (["1e3", "1", "2"], None),
+    "blank": (["", "1", "2"], None),
+    "spaced": (["1 ", "1", "2"], None),
+    "line": (["1\n", "1", "2"], None),
+    "words": (["x", "1", "2"], None),
+    "day": (["2024-02-29", "0001-01-01", "9999-12-31"], "date"),
+    "zero_day": (["0000-00-00", "2024-01-01", "2024-01-02"], None),
+    "moment": (["2024-01-01 10:00:00", "2024-01-01 10:00:00.123456", None], "timestamp_ntz"),
+    "nanos": (["2024-01-01 10:00:00.123456789", "2024-01-01 10:00:00", None], None),
+    "either": (["2024-01-01", "2024-01-01 10:00:00", None], None),
+    "never": ([None, None, None], None),
+}
 WITHOUT_KEY = ("oms_shareplex", "dts_shareplex")
 HOSTILE = [
     "ID",
@@ -67,8 +93,8 @@ def canal(database, table, types, row, number, **parts):
     return json.dumps(message).encode()
 
 
-def shareplex(op, number, data, key=None):
-    meta = {"op": op, "table": "APP.KEYWORDS", "scn": str(number), "seq": 1}
+def shareplex(op, number, data, key=None, table="APP.KEYWORDS"):
+    meta = {"op": op, "table": table, "scn": str(number), "seq": 1}
     meta["time"] = "2024-01-01T00:00:00"
     return json.dumps({"meta": meta, "data": data, **({"key": key} if key else {})}).encode()
 
@@ -80,6 +106,11 @@ def dataworks(schema, number, table="t", name="id", key=("id",)):
     payload |= {"sequenceId": str(number), "timestamp": {"eventTime": 1_700_000_000_000}}
     head = {"dataColumn": columns, "primaryKey": key, "source": source}
     return json.dumps({"schema": head, "payload": payload, "version": "0.0.1"}).encode()
+
+
+def untyped_rows():
+    for number in range(3):
+        yield {name: values[number] for name, (values, _) in UNTYPED.items()}
 
 
 def of_dts(number, source, name, columns):
@@ -136,7 +167,7 @@ def laboratory(project):
     add_routes(project, "lab", list(ENCODERS))
     with open(project / "seeds" / "topics.csv", "a") as topics:
         topics.write("odd,dts_canal,,,,\nplex,dts_shareplex,,,,\npg,dataworks_kafka,,,,\n")
-        topics.write("sources,dts_avro,,,,\n")
+        topics.write("sources,dts_avro,,,,\noms_plex,oms_shareplex,,,,\n")
 
 
 class World:
@@ -155,6 +186,10 @@ class World:
             canal(HOSTILE_DATABASE, HOSTILE_TABLE, types, hostile, 1),
             canal("shop", "events", shop[1], shop[0], 2),
             canal("shop", "orders", shop[1], shop[0], 3),
+            *(
+                canal("shop", "untyped", None, row, number, pkNames=["id"])
+                for number, row in enumerate(untyped_rows(), 10)
+            ),
             canal("shop", "k11", shop[1], shop[0], 5),
             canal("shop", "K11", shop[1], {**shop[0], "total": "2.50"}, 6),
             canal("crm", "orders", {**shop[1], "id": "int"}, {**shop[0], "note": "x"}, 4),
@@ -166,6 +201,13 @@ class World:
             shareplex("upd", 2, {"row": "b", "{{{": "b"}, {"ID": "1"}),
         ]
         rows += [("plex", 0, offset, value) for offset, value in enumerate(plex)]
+        # The row after the update is completed from `key`, the row before.
+        letters = {"b": "1", "a": "2", "d": "3", "c": "4"}
+        oms_plex = [
+            shareplex("ins", 170000000000001, letters, table="lab.letters"),
+            shareplex("upd", 170000000000002, {"b": "9"}, letters, table="lab.letters"),
+        ]
+        rows += [("oms_plex", 0, offset, value) for offset, value in enumerate(oms_plex)]
         pg = [dataworks("public", 1), dataworks("audit", 2)]
         pg.append(dataworks(None, 3, "keyless", "#alibaba_rds_row_id#", None))
         rows += [("pg", 0, offset, value) for offset, value in enumerate(pg)]
@@ -179,6 +221,7 @@ class World:
         lakehouse.dbt("seed")
         lakehouse.dbt("run", "-s", "path:models/silver")
         self.tables = lakehouse.process.submit(_seen).result()
+        self.inferred = Gold(self.project).add(self.table("shop.untyped"), infer=True)
         self.lines, self.failures = Gold(self.project).add_all(self.tables)
         gold = Gold(self.project)
         self.keyed = [
@@ -277,6 +320,32 @@ def test_types_of_dts_avro_are_those_of_the_database_that_it_names(world):
 def test_columns_come_in_the_order_of_the_source(world, name):
     columns = world.table(f"lab.everything_{name}").columns
     assert columns == tuple(column.name for column in EVERYTHING.columns)
+    assert world.table("lab.letters").columns == ("b", "a", "d", "c")
+
+
+@pytest.mark.long
+def test_types_are_inferred_that_lose_nothing_of_the_values_that_silver_holds(world):
+    fits = world.table("shop.untyped").fits
+    assert {name: fits[name].data_type for name in fits} == {
+        name: data_type for name, (_, data_type) in UNTYPED.items() if data_type
+    }
+    assert fits["moment"].texts == 2  # a null is no value
+    rows = world.lakehouse.query(
+        "select id, snowflake, beyond, price, ratio, code, day, cast(moment as string) as moment,"
+        " _problems from gold.untyped order by id"
+    )
+    assert list(rows[0].values()) == [
+        1,
+        9223372036854775807,
+        Decimal("18446744073709551615"),
+        Decimal("1.50"),
+        Decimal("1.50"),
+        "007",
+        date(2024, 2, 29),
+        "2024-01-01 10:00:00",
+        [],
+    ]
+    assert all(row["_problems"] == [] for row in rows)
 
 
 @pytest.mark.long
@@ -380,7 +449,7 @@ def test_all_goes_on_where_a_table_cannot_be_added(world):
     # Tables whose key a person has to name come last, and are no failure.
     assert world.failures == 0
     refused = [line for line in world.lines if ": not added." in line]
-    assert refused == world.lines[-4:]
+    assert refused == world.lines[-5:]
     assert refused[0].startswith(
         "APP.APP.KEYWORDS: not added. No message of APP.APP.KEYWORDS names its key. Name it, "
         "--key A,B, out of the columns ID, id, _id, Order Date,"
@@ -591,6 +660,75 @@ def test_tables_that_differ_in_case_have_names_that_tell_them_apart(tmp_path):
     # A name in upper case is nothing special where it is the only one.
     gold.add(replace(REFUNDS, name="EMP"))
     assert (project / "models/gold/shop/emp.sql").exists()
+
+
+NOTES = SourceTable(
+    "crm",
+    None,
+    "notes",
+    ("id", "text", "price"),
+    {},
+    ("id",),
+    fits={"id": Fit("bigint", 1204), "price": Fit("decimal(38, 2)", 3)},
+)
+
+
+def test_a_table_without_types_says_so_and_proposes_those_that_its_values_fit(project):
+    assert Gold(project).add(NOTES) == (
+        "crm.notes: models/gold/crm/notes.sql and _crm.yml, 3 columns, key id. The messages name "
+        "no type of 3 columns: text. All values seen would fit id (bigint), price (decimal(38, 2))"
+        ": --infer takes these types"
+    )
+    found = files(project)
+    assert (
+        found["crm/notes.sql"]
+        == """select
+    {{ change_columns() }},
+    image['id'] as id,  -- bigint fits all 1,204 values seen
+    image['text'] as text,
+    image['price'] as price  -- decimal(38, 2) fits all 3 values seen
+from {{ ref('row_images') }}
+where database_name = 'crm' and table_name = 'notes'
+"""
+    )
+    [model] = yaml.safe_load(found["crm/_crm.yml"])["models"]
+    assert [c["data_type"] for c in model["columns"][:3]] == ["string"] * 3
+
+
+def test_infer_takes_the_types_that_the_values_fit(project):
+    assert Gold(project).add(NOTES, infer=True) == (
+        "crm.notes: models/gold/crm/notes.sql and _crm.yml, 3 columns, key id. The messages name "
+        "no type of 3 columns; inferred from all values seen: id (bigint), price (decimal(38, 2))"
+    )
+    found = files(project)
+    assert (
+        found["crm/notes.sql"]
+        == """select
+    {{ change_columns() }},
+    try_cast(image['id'] as bigint) as id,  -- bigint fits all 1,204 values seen
+    image['text'] as text,
+    try_cast(image['price'] as decimal(38, 2)) as price  -- decimal(38, 2) fits all 3 values seen
+from {{ ref('row_images') }}
+where database_name = 'crm' and table_name = 'notes'
+"""
+    )
+    [model] = yaml.safe_load(found["crm/_crm.yml"])["models"]
+    assert [(c["data_type"], c["description"]) for c in model["columns"][:3]] == [
+        (
+            "bigint",
+            "Column `id`, of no type in the messages; all 1,204 values seen fit this one.",
+        ),
+        ("string", "Column `text`, of no type in the messages."),
+        (
+            "decimal(38, 2)",
+            "Column `price`, of no type in the messages; all 3 values seen fit this one.",
+        ),
+    ]
+
+
+def test_a_table_without_types_says_so_where_its_values_fit_none(project):
+    said = Gold(project).add(replace(NOTES, fits={}), infer=True)
+    assert said.endswith(", 3 columns, key id. The messages name no type of 3 columns: text")
 
 
 @pytest.mark.parametrize(
