@@ -24,6 +24,9 @@
         {% do run_query(create_delta_table(target, columns, properties)) %}
     {%- endif -%}
     {%- set resettles = prepare_new_messages(window, target) if window.profile or read is none else false -%}
+    {%- if window.profile or read is none -%}
+        {% do adapter.find_latest_changes(target, read, 'resettled_rows' if resettles else none) %}
+    {%- endif -%}
 
     {%- if not window.profile and read is not none -%}
         {{ nothing_new() }}
@@ -46,6 +49,7 @@
             {%- else -%} {{ insert_by_name(target, columns, 'select * from outcomes') }}
             {%- endif -%}
         {%- endcall %}
+        {% do adapter.keep_latest_changes(target, read, last) %}
     {%- endif -%}
 
     {{ run_hooks(post_hooks) }}

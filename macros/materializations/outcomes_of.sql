@@ -14,7 +14,7 @@
 
 {#- The columns of the contract, each behind the model's name, so that an error says which model lacks which. -#}
 {% macro columns_of_outcomes(model_name) -%}
-    {%- for name in model.columns if name != 'loaded_at' %}{{ model_name }}.{{ adapter.quote(name) }}{{ ', ' if not loop.last }}{% else %}*{% endfor -%}
+    {%- for name in model.columns if name not in ('is_late', 'loaded_at') %}{{ model_name }}.{{ adapter.quote(name) }}{{ ', ' if not loop.last }}{% else %}*{% endfor -%}
 {%- endmacro %}
 
 {% macro formats_to_settle(formats) -%}

@@ -49,6 +49,7 @@ select
     transaction_id,
     transaction_row,
     bronze_version,
+    is_late,
     loaded_at
 from paired
 where not has_second_half

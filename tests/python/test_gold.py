@@ -49,6 +49,79 @@ def test_the_latest_in_the_source_wins_in_any_order(laboratory):
     assert laboratory.rows() == [(1, "third", "1.00")]
 
 
+def late(laboratory):
+    """Return of each change of lab.late its place and whether it was late, in order of delivery."""
+    rows = laboratory.lakehouse.query(
+        "select cast(left(sequence, 20) as int) as place, is_late from silver.row_changes"
+        " where table_name = 'late' order by offset"
+    )
+    return [tuple(row.values()) for row in rows]
+
+
+def deliver(laboratory, *messages):
+    laboratory.deliver(*messages, models=("delivered_changes", "row_changes"))
+
+
+def of_late(kind, position, *rows, **more):
+    return {**change(kind, position, *rows, **more), "table": "late"}
+
+
+def test_a_change_is_late_if_an_earlier_run_has_processed_a_later_one(laboratory):
+    first = of_late("INSERT", 100, thing(1, "first"))
+    third = of_late("UPDATE", 300, thing(1, "third"), old=[{"name": "second"}])
+    # What one run processes together is not late among itself.
+    deliver(laboratory, third, first)
+    assert late(laboratory) == [(300, False), (100, False)]
+    # Neither of another table, nor the same place again.
+    second = of_late("UPDATE", 200, thing(1, "second"), old=[{"name": "first"}])
+    deliver(laboratory, {**change("INSERT", 999, thing(1, "x")), "table": "other"}, third, second)
+    assert late(laboratory) == [(300, False), (100, False), (200, True)]
+    # A late one takes the table no step back; a copy is no other change.
+    deliver(laboratory, of_late("INSERT", 250, thing(2, "new")), first)
+    deliver(laboratory, of_late("INSERT", 400, thing(3, "newer")))
+    answer = [(300, False), (100, False), (200, True), (250, True), (400, False)]
+    assert late(laboratory) == answer
+    truncated = {**truncate(350), "table": "late", "sql": "truncate table late"}
+    deliver(laboratory, truncated)
+    [found] = laboratory.lakehouse.query(
+        "select is_late from silver.events where kind = 'truncate' and table_name = 'late'"
+    )
+    assert found == {"is_late": True}
+    laboratory.lakehouse.dbt("run", "-s", "table_accounting")
+    [found] = laboratory.lakehouse.query(
+        "select changes, late_changes, repeated_changes, last_committed_at,"
+        " last_processed_at >= last_ingested_at as is_processed_after,"
+        " abs(last_delay_seconds - (unix_micros(last_processed_at)"
+        " - unix_micros(last_committed_at)) / 1e6) < 600 as is_delay,"
+        " seconds_since_last_commit >= last_delay_seconds as goes_on"
+        " from silver.table_accounting where table_name = 'late'"
+    )
+    assert found.pop("last_committed_at").timestamp() == 1_790_000_000.400
+    assert found == {
+        "changes": 5,
+        "late_changes": 2,
+        "repeated_changes": 2,
+        "is_processed_after": True,
+        "is_delay": True,
+        "goes_on": True,
+    }
+
+
+def test_what_is_late_does_not_hang_on_the_file_of_the_run_before(laboratory):
+    file = laboratory.lakehouse.home / "warehouse/silver.db/events/_latest_changes.json"
+    kept = file.read_text()
+    deliver(laboratory, of_late("INSERT", 500, thing(5, "x")))
+    for number, content in enumerate((None, "{", kept)):
+        # Lost, damaged, or of a run before the last: dbt was killed behind its commit.
+        file.unlink()
+        if content:
+            file.write_text(content)
+        deliver(laboratory, of_late("INSERT", 450 + number, thing(6 + number, "y")))
+        assert late(laboratory)[-1] == (450 + number, True)
+    deliver(laboratory, of_late("INSERT", 501, thing(20, "z")))
+    assert late(laboratory)[-1] == (501, False)
+
+
 def test_a_change_that_is_applied_rewrites_nothing(laboratory):
     commits = laboratory.history()
     laboratory.deliver(change("UPDATE", 300, thing(1, "third"), old=[{"name": "second"}]))

@@ -22,6 +22,16 @@ from cdc_lakehouse import projection
 from cdc_lakehouse.bronze import GENERATION, quoted
 from cdc_lakehouse.delta_log import bytes_since, last_transactions, snapshot
 from cdc_lakehouse.gold_options import refused_option
+from cdc_lakehouse.latest_changes import (
+    LatestChanges,
+    Source,
+    forget_changes,
+    furthest,
+    keep_changes,
+    kept_changes,
+    query_of_latest,
+    query_of_rows,
+)
 from cdc_lakehouse.session import (
     FEW_BYTES,
     FEW_ROWS,
@@ -235,6 +245,47 @@ class LakehouseAdapter(SparkAdapter):
         values = (name, str(generation * GENERATION + version))
         for setting, value in zip(WATERMARK, values, strict=True):
             self._spark().conf.set(setting, value)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def find_latest_changes(
+        self, relation: BaseRelation, read: int | None, without: str | None = None
+    ) -> None:
+        """Make the temporary view `latest_changes`: how far earlier runs came in each source table.
+
+        Args:
+            relation: the change log.
+            read: up to which version of bronze it has read; None if it is built (again).
+            without: a view of messages that are processed again, whose rows do not count; what
+                they were may have been wrong, so the file of the last run is not asked either.
+        """
+        folder = warehouse_path(relation.schema, relation.identifier)
+        sequences = {}
+        if read is None:
+            forget_changes(folder)
+        else:
+            kept = None if without else kept_changes(folder)
+            if kept and kept.version <= read:
+                sequences, since = kept.sequences, kept.version
+            else:
+                since = -1
+            if since < read:
+                sequences = furthest(sequences, self._latest_since(relation, since, without))
+        self.leave_note("latest_changes", sequences)
+        self.name_query("latest_changes", query_of_rows(sequences))
+
+    @available.parse(lambda *args, **kwargs: None)
+    def keep_latest_changes(self, relation: BaseRelation, read: int | None, last: int) -> None:
+        """Leave for the next run how far this one, which read up to `last`, has come."""
+        since = -1 if read is None else read
+        sequences = furthest(self.take_note("latest_changes"), self._latest_since(relation, since))
+        folder = warehouse_path(relation.schema, relation.identifier)
+        keep_changes(folder, LatestChanges(last, sequences))
+
+    def _latest_since(
+        self, relation: BaseRelation, since: int, without: str | None = None
+    ) -> dict[Source, str]:
+        found = self._query(query_of_latest(relation.render(), since, without))
+        return {tuple(source): sequence for *source, sequence in found.collect()}
 
     @available.parse(lambda *args, **kwargs: None)
     def expect_new_rows(self, relation: BaseRelation, read: int | None) -> None:
