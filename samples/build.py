@@ -762,6 +762,7 @@ def write_vendor_dts_avro(schema: dict) -> None:
 def main() -> None:
     schema = load_dts_schema()
     shutil.rmtree(LANDING, ignore_errors=True)
+    copy_vendor_file("vendor.canal", "canal.jsonl")
     copy_vendor_file("vendor.dts_canal", "dts_canal.jsonl")
     copy_vendor_file("vendor.dts_canal", "canal-data-with-init.jsonl")
     copy_vendor_file("vendor.oms_default", "oms_default.jsonl")

@@ -1,6 +1,19 @@
 -- Conservation: of every topic and partition, the messages are the sum of what became of them.
 with
 
+-- What silver has committed to have read.
+messages as (
+
+    select
+        topic,
+        partition,
+        count(distinct offset) as messages
+    from {{ source('bronze', 'messages') }}
+    where _metadata.row_commit_version <= {{ version_read_by_silver() }}
+    group by topic, partition
+
+),
+
 outcomes as (
 
     select
@@ -18,12 +31,16 @@ select
     accounting.topic,
     accounting.partition,
     accounting.messages,
+    messages.messages as read,
     outcomes.messages as settled
 from {{ ref('message_accounting') }} as accounting
-inner join outcomes
+left join messages
+    on accounting.topic = messages.topic and accounting.partition = messages.partition
+full outer join outcomes
     on accounting.topic = outcomes.topic and accounting.partition = outcomes.partition
 where
-    accounting.messages < outcomes.messages
+    coalesce(accounting.messages, 0) < coalesce(outcomes.messages, 0)
+    or coalesce(outcomes.messages, 0) < coalesce(messages.messages, 0)
     or accounting.row_changes <> accounting.snapshots + accounting.inserts + accounting.updates + accounting.deletes
     or outcomes.messages <> outcomes.row_change_messages + accounting.truncates + accounting.schema_changes
     + accounting.heartbeats + accounting.transaction_markers + accounting.controls + accounting.rejected

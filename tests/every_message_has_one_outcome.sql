@@ -1,4 +1,5 @@
--- Conservation: of each commit of bronze that silver has read, every identity is settled, and settled once.
+-- Conservation: of each commit of bronze up to the one that silver has committed to have read, every identity has an
+-- outcome, and one only.
 with
 
 messages as (
@@ -27,12 +28,6 @@ outcomes as (
         max(bronze_version) as bronze_version
     from {{ ref('events') }}
     group by topic, partition, offset
-
-),
-
-read_until as (
-
-    select max(bronze_version) as bronze_version from outcomes
 
 ),
 
@@ -73,10 +68,9 @@ left join removed
         outcomes.topic = removed.topic
         and outcomes.partition = removed.partition
         and outcomes.offset = removed.offset
-cross join read_until
 where
     (messages.topic is null and removed.topic is null)
-    or (outcomes.topic is null and messages.bronze_version <= read_until.bronze_version)
+    or (outcomes.topic is null and messages.bronze_version <= {{ version_read_by_silver() }})
     or outcomes.kinds > 1
     or outcomes.row_count <> outcomes.row_numbers
     or (removed.topic is null and (outcomes.first_row <> 0 or outcomes.last_row <> outcomes.row_count - 1))

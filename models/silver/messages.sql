@@ -37,14 +37,15 @@ routes as (
                 if(
                     contains(topic, '*'),
                     struct(
-                        length(replace(topic, '*', '')) as precision,
+                        -- The most literal characters first, then the alphabet: as `lakehouse ingest` does.
+                        -length(replace(topic, '*', '')) as precision,
+                        topic,
                         r'(?s)^\Q' || replace(replace(topic, r'\E', r'\E\\E\Q'), '*', r'\E.*\Q') || r'\E\z' as pattern,
                         route
                     ),
                     null
                 )
-            ),
-            false
+            )
         ) as globs
     from routes_by_topic
 

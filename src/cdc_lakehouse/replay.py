@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse import bronze
+from cdc_lakehouse.delta_log import transaction_version
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import Routes, covers, read_routes
 from cdc_lakehouse.session import hold, lakehouse_dir, open_session, stopping, warehouse_path
@@ -38,6 +39,8 @@ REASONS = (
     "unrouted_topic",
     "wrong_type",
 )
+# What stands for the outcome of a message that has none, though silver has read its commit.
+NO_OUTCOME = "no_outcome"
 IDENTITY = ["topic", "partition", "offset"]
 
 
@@ -46,7 +49,7 @@ class Selection:
     """Which messages a replay takes; a filter that is not given lets all pass.
 
     Attributes:
-        reasons: codes of silver.events.reject_reason.
+        reasons: codes of silver.events.reject_reason, or NO_OUTCOME.
         topics: names, in which `*` is any run of characters.
         partition: one partition of the topics.
         offsets: the first and the last offset; None is open.
@@ -167,35 +170,60 @@ def _replay(spark: SparkSession, selection: Selection, routes: Routes) -> Replay
 
 
 def _outcomes(spark: SparkSession, selection: Selection) -> DataFrame:
-    """Return the selected messages of silver.events: identity, outcome, bronze_version."""
+    """Return the selected messages: identity, outcome, bronze_version.
+
+    They are those of silver.events, and any that silver has read without giving them an outcome.
+    """
     events = spark.read.format("delta").load(str(warehouse_path("silver", "events")))
     rejected = F.col("kind") == "rejected"
     if selection.reasons:
         _check_reasons(selection.reasons, events.where(rejected))
     conditions: list[Column] = [F.col("row_number") == 0]
+    of_identity: list[Column] = []
     if not selection.settled:
         conditions.append(rejected)
     if selection.reasons:
         conditions.append(F.col("reject_reason").isin(*selection.reasons))
     if selection.partition is not None:
-        conditions.append(F.col("partition") == selection.partition)
+        of_identity.append(F.col("partition") == selection.partition)
     first, last = selection.offsets or (None, None)
     if first is not None:
-        conditions.append(F.col("offset") >= first)
+        of_identity.append(F.col("offset") >= first)
     if last is not None:
-        conditions.append(F.col("offset") <= last)
-    for condition in conditions:
+        of_identity.append(F.col("offset") <= last)
+    outcome = F.coalesce("reject_reason", "kind").alias("outcome")
+    known = events
+    for condition in [*conditions, *of_identity]:
         events = events.where(condition)
+    events = events.select(*IDENTITY, outcome, "bronze_version")
+    if not selection.reasons or NO_OUTCOME in selection.reasons:
+        lost = _without_outcome(spark, known)
+        for condition in of_identity:
+            lost = lost.where(condition)
+        events = events.union(lost)
     if selection.topics:
         topics = [row.topic for row in events.select("topic").distinct().collect()]
         taken = [t for t in topics if any(covers(name, t) for name in selection.topics)]
         events = events.where(F.col("topic").isin(taken))
-    outcome = F.coalesce("reject_reason", "kind").alias("outcome")
-    return events.select(*IDENTITY, outcome, "bronze_version")
+    return events
+
+
+def _without_outcome(spark: SparkSession, events: DataFrame) -> DataFrame:
+    """Return the messages up to silver's checkpoint of which silver.events holds nothing."""
+    mark = transaction_version(spark, warehouse_path("silver", "events"), "bronze.messages")
+    landed = F.col("_metadata.row_commit_version").alias("landed")
+    messages = bronze.read(spark, bronze.MESSAGES).select(*IDENTITY, landed)
+    return (
+        messages.groupBy(IDENTITY)
+        .agg(F.min("landed").alias("bronze_version"))
+        .where(F.col("bronze_version") <= (mark % bronze.GENERATION if mark >= 0 else -1))
+        .join(events, IDENTITY, "left_anti")
+        .select(*IDENTITY, F.lit(NO_OUTCOME).alias("outcome"), "bronze_version")
+    )
 
 
 def _check_reasons(reasons: tuple[str, ...], rejected: DataFrame) -> None:
-    unknown = sorted(set(reasons) - set(REASONS))
+    unknown = sorted(set(reasons) - {*REASONS, NO_OUTCOME})
     if unknown:  # a format of the project's own may have reasons of its own
         found = {row[0] for row in rejected.select("reject_reason").distinct().collect()}
         unknown = sorted(set(unknown) - found)

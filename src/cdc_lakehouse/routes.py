@@ -2,12 +2,34 @@
 
 import csv
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from cdc_lakehouse.errors import LakehouseError
 
 UNROUTED = "unrouted"
+# Those of this product, for a project that ingests only and has no models; macros/formats.sql names
+# those that silver reads.
+FORMATS = frozenset(
+    {
+        "canal",
+        "dataworks_kafka",
+        "drs_avro",
+        "drs_json",
+        "drs_json_c",
+        "dts_avro",
+        "dts_canal",
+        "dts_shareplex",
+        "oceanbase_avro",
+        "oceanbase_canal",
+        "oms_canal",
+        "oms_dataworks",
+        "oms_default",
+        "oms_default_extend",
+        "oms_shareplex",
+    }
+)
 COLUMNS = ("topic", "format", "time_zone", "avro_schema", "delete_image", "database")
 
 
@@ -49,6 +71,18 @@ class Routes:
     def in_precedence(self) -> list[Route]:
         """Return all routes; of those that cover a topic, the first is the one that counts."""
         return [*self._exact.values(), *self._globs]
+
+
+def edited_lines(routes: Routes, seeded: Iterable[Mapping[str, str | None]]) -> list[str]:
+    """Return the topics of the lines in which topics.csv and the seeded table differ, sorted.
+
+    Args:
+        routes: the file as it is now.
+        seeded: the rows of silver.topics; an empty cell is None.
+    """
+    now = {tuple(getattr(route, name) for name in COLUMNS) for route in routes.in_precedence()}
+    then = {tuple(row[name] or "" for name in COLUMNS) for row in seeded}
+    return sorted({line[0] for line in now ^ then})
 
 
 def covers(name: str, topic: str) -> bool:
@@ -106,6 +140,6 @@ def _checked(path, reader, project_dir: Path) -> list[Route]:
 
 
 def formats(project_dir: Path) -> list[str]:
-    """Return the formats of a project: folders of models/silver with a model of their name."""
+    """Return the product's formats and those of a project: folders with a model of their name."""
     models = (project_dir / "models" / "silver").glob("*/*.sql")
-    return sorted(path.stem for path in models if path.stem == path.parent.name)
+    return sorted(FORMATS | {path.stem for path in models if path.stem == path.parent.name})

@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from laboratory import change
 from shop import as_text, write_messages
 
 from cdc_lakehouse.add_table import Gold, find_table, seen_tables
@@ -64,12 +65,18 @@ def add_routes(project):
     )
     topics = project / "seeds" / "topics.csv"
     routes = "".join(f"{report['name']},{report['route']}\n" for report in REPORTS)
-    topics.write_text(f"{topics.read_text()}{routes}house,house,,,,\n")
+    globs = "globs.*,dts_canal,America/New_York,,,\n*.route,dts_canal,Asia/Shanghai,,,\n"
+    topics.write_text(f"{topics.read_text()}{routes}house,house,,,,\n{globs}")
 
 
 def land(folder):
     """Write each report's messages below a landing folder."""
     write_messages(folder / "house" / "0.parquet", [("house", 0, 0, b"hello")])
+    seen = {"id": "1", "seen_at": "2026-01-01 08:00:00"}
+    types = {"id": "int", "seen_at": "timestamp"}
+    message = change("INSERT", 1, seen) | {"mysqlType": types}
+    row = ("globs.route", 0, 0, json.dumps(message).encode())
+    write_messages(folder / "globs" / "0.parquet", [row])
     for report in REPORTS:
         name, path = report["name"], folder / report["name"]
         if "file" in report:
@@ -177,3 +184,54 @@ def test_a_format_without_a_column_of_the_contract_is_named_with_it(lakehouse, t
         {"offset": 0, "after": {"word": "hello"}},
         {"offset": 1, "after": {"word": "world"}},
     ]
+
+
+def test_of_equally_literal_globs_silver_takes_the_line_that_the_ingest_takes(outcomes):
+    """The first in the alphabet, `*.route`: eight o'clock in Shanghai is midnight in UTC."""
+    (row,) = outcomes["globs.route"][0]
+    assert row["after"]["seen_at"] == "2026-01-01 00:00:00"
+
+
+def test_a_run_without_the_edited_routes_says_so(lakehouse, tmp_path):
+    topics = lakehouse.project / "seeds" / "topics.csv"
+    seeded = topics.read_text()
+    topics.write_text(seeded + "later,dts_canal,,,,\n")
+    write_messages(tmp_path / "3.parquet", [("house", 0, 3, b"three")])
+    lakehouse.ingest(tmp_path)
+    lakehouse.dbt("run", "-s", "events")
+    topics.write_text(seeded)
+    log = (lakehouse.home / "logs" / "dbt.log").read_text()
+    assert "seeds/topics.csv has been edited since the last dbt seed: later. " in log
+
+
+CONSERVATION = ("every_message_has_one_outcome", "accounting_adds_up")
+
+
+def test_a_run_on_a_part_of_the_sources_reads_nothing(lakehouse, tmp_path):
+    """Not the messages that it never processed, nor the rows of gold; what is new stays new."""
+    write_messages(tmp_path / "2.parquet", [("house", 0, 2, b"again")])
+    lakehouse.ingest(tmp_path)
+    model = "j12_update_without_old"
+    for flags in (["--empty"], ["--sample", "1 hour"]):
+        said = lakehouse.dbt("run", *flags, "-s", "events", "row_images", model)
+        assert said == dict.fromkeys(("events", "row_images", model), "NOT WRITTEN")
+    assert len(lakehouse.query(f"select 1 from gold.{model}")) == 1
+    lakehouse.dbt("run", "-s", "events", model)
+    rows = lakehouse.query("select after from silver.events where topic = 'house' and offset = 2")
+    assert rows == [{"after": {"word": "again"}}]
+
+
+def test_a_message_without_an_outcome_fails_the_tests_of_conservation(lakehouse):
+    lakehouse.dbt("run", "-s", "delivered_changes", "message_accounting")
+    lakehouse.dbt("test", "-s", *CONSERVATION)
+    # The last message of one partition, and all that a topic has.
+    for lost in ("topic = 'house' and offset = 2", "topic = 'j40_framing'"):
+        lakehouse.query(f"delete from silver.events where {lost}")
+        errors = lakehouse.dbt("test", "-s", *CONSERVATION, fails=True)
+        assert {error.partition(":")[0] for error in errors} == {*CONSERVATION}
+    code, said, _ = lakehouse.command("replay", "--topic", "house", "--offsets", "0-2")
+    assert (code, "1 messages replayed" in said) == (0, True)
+    code, said, _ = lakehouse.command("replay", "--reason", "no_outcome")
+    assert (code, "13 messages replayed" in said) == (0, True)
+    lakehouse.dbt("run", "-s", "events")
+    lakehouse.dbt("test", "-s", *CONSERVATION)

@@ -3,7 +3,7 @@
 import pytest
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.routes import read_routes
+from cdc_lakehouse.routes import edited_lines, read_routes
 
 FORMATS = ("oms_default", "oms_canal", "dts_avro", "dts_canal", "drs_avro", "drs_json")
 HEADER = "topic,format,time_zone,avro_schema,delete_image,database\n"
@@ -60,6 +60,20 @@ def test_a_folder_of_models_makes_a_format(project):
     (folder / "ogg_json.sql").touch()
 
     assert read_routes(root).format_of("t") == "ogg_json"
+
+
+def test_lines_that_were_edited_after_they_were_seeded_are_named(project):
+    routes = read_routes(
+        project(HEADER + "same,dts_canal,UTC,,,\nnew,dts_canal,,,,\nchanged,dts_canal,UTC,,,\n")
+    )
+    names = ("topic", "format", "time_zone", "avro_schema", "delete_image", "database")
+    rows = [
+        ("same", "dts_canal", "UTC", None, None, None),
+        ("changed", "dts_canal", None, None, None, None),
+        ("gone", "oms_canal", None, None, None, None),
+    ]
+    seeded = [dict(zip(names, row, strict=True)) for row in rows]
+    assert edited_lines(routes, seeded) == ["changed", "gone", "new"]
 
 
 @pytest.mark.parametrize(

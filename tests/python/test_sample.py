@@ -49,7 +49,7 @@ def test_all_unit_tests_of_dbt_pass(sample):
 
 def test_everything_is_landed(sample):
     assert sample.report.problems == []
-    assert sum(sample.report.messages.values()) == 154
+    assert sum(sample.report.messages.values()) == 160
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -231,12 +231,14 @@ def plans(sample):
 
 
 @pytest.mark.parametrize("name", JSON_FORMATS)
-def test_a_message_is_looked_through_and_parsed_once(plans, name):
+def test_a_message_is_looked_through_once_and_parsed_once_an_operator(plans, name):
     plan = plans[name]
-    assert plan.count("from_json(StructField(") == 1
     assert plan.count("ArrowEvalPython [exact_json(value#") == 1
     called = re.findall(r"ArrowEvalPython \[(\w+)\(", plan)
     assert sorted(called) in (["exact_json"], ["exact_json", "read_ddl"])
+    # Spark hands read_ddl a statement that it parses in that operator, below the others.
+    parsing = [line for line in plan.splitlines() if "from_json(StructField(" in line]
+    assert len(parsing) == len(called)
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -237,7 +237,7 @@ def _oceanbase_text(value):
 READERS = {
     **dict.fromkeys(("oms_default", "oms_default_extend"), _oms),
     **dict.fromkeys(
-        ("oms_canal", "oceanbase_canal", "dts_canal", "drs_json", "drs_json_c"), _canal
+        ("canal", "oms_canal", "oceanbase_canal", "dts_canal", "drs_json", "drs_json_c"), _canal
     ),
     **dict.fromkeys(("oms_shareplex", "dts_shareplex"), _shareplex),
     "oms_dataworks": _oms_dataworks,

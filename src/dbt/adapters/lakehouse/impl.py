@@ -32,6 +32,7 @@ from cdc_lakehouse.latest_changes import (
     query_of_latest,
     query_of_rows,
 )
+from cdc_lakehouse.routes import edited_lines, read_routes
 from cdc_lakehouse.session import (
     FEW_BYTES,
     FEW_ROWS,
@@ -231,6 +232,25 @@ class LakehouseAdapter(SparkAdapter):
         """
         mark = self._mark(relation, name)
         return None if mark is None else mark % GENERATION
+
+    @available.parse(lambda *args, **kwargs: [])
+    def edited_routes(self, topics: BaseRelation) -> list[str]:
+        """Return the topics of topics.csv whose lines differ from those of the seeded table."""
+        with short_errors():
+            routes = read_routes(Path(self.config.project_root))
+            seeded = self._query(f"select * from {topics}").collect()
+        return edited_lines(routes, [row.asDict() for row in seeded])
+
+    @available.parse(lambda *args, **kwargs: -1)
+    def version_read(self, relation: BaseRelation, name: str) -> int:
+        """Return up to which version of `name` a table has read; -1 if it has not, or is not there.
+
+        For data tests, which may be compiled before there is a table.
+        """
+        if not any(warehouse_path(relation.schema, relation.identifier).glob("_delta_log/*.json")):
+            return -1
+        mark = self.watermark(relation, name)
+        return -1 if mark is None else mark
 
     @available.parse(lambda *args, **kwargs: None)
     def set_watermark(
