@@ -74,7 +74,8 @@ def query_of_latest(events: str, since: int, without: str | None = None) -> str:
     return f"""
         select {COLUMNS}, max(sequence) as sequence
         from {events} as processed
-        where kind in ('row_change', 'truncate') and bronze_version > {since}
+        where kind in ('row_change', 'truncate') and sequence is not null
+            and bronze_version > {since}
         {excluded if without else ""}
         group by {COLUMNS}"""
 
