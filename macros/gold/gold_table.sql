@@ -38,6 +38,7 @@
         },
         'exists': exists,
         'rebuild': rebuild,
+        'is_part': adapter.reads_a_part_only(sql),
         'read': adapter.watermark(storage, 'silver.events') if exists and not rebuild else none,
         'last': adapter.watermark(events, 'bronze.messages'),
     }) }}
@@ -100,9 +101,12 @@
         {% do adapter.create_schema(table.storage) %}
         {% do run_query(create_delta_table(table.storage, table.stored_columns, table.properties, table.options.cluster_by)) %}
     {%- endif -%}
-    {#- The view of problems is made last: where it is, a run that was killed has made the others. -#}
+    {#-
+        The view of problems is made last: where it is, a run that was killed has made the others. A part of the sources must
+        not take the place of what the views read.
+    -#}
     {%- set last_view = table.storage.incorporate(path={'identifier': table.storage.identifier ~ '_problems'}) -%}
-    {%- if not table.exists or table.rebuild or load_cached_relation(this) is none or load_relation(last_view) is none -%}
+    {%- if not table.exists or (not table.is_part and (table.rebuild or load_cached_relation(this) is none or load_relation(last_view) is none)) -%}
         {% do run_query('create or replace view ' ~ table.view ~ ' with schema evolution as ' ~ view_of_rows) %}
         {% do run_query(create_view_of_rows_without_key(table, sql)) %}
         {%- if model.config.materialized == 'history' -%}

@@ -14,13 +14,10 @@
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- set is_part = adapter.reads_a_part_only(sql) -%}
-    {%- if not (is_part and table.exists) -%}
-        {% do prepare_gold_table(table, sql, view_of_versions(table)) %}
-    {%- endif -%}
+    {% do prepare_gold_table(table, sql, view_of_versions(table)) %}
     {%- if table.read == table.last and table.read is not none -%}
         {{ nothing_new() }}
-    {%- elif is_part -%}
+    {%- elif table.is_part -%}
         {{ assert_gold_contract(sql, table.columns) }}
         {{ nothing_written() }}
     {%- else -%}

@@ -4,7 +4,7 @@ A table that is written with one time zone, type or way of casting today and wit
 holds values that no reader can tell apart.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
@@ -58,9 +58,9 @@ def refuse_other_meanings(settings: Mapping[str, str], where: str) -> None:
             )
 
 
-def restore_meanings(spark: SparkSession, names: Iterable[str] = PINNED) -> dict[str, str]:
+def restore_meanings(spark: SparkSession) -> dict[str, str]:
     """Give a session the pinned values again; return those that it had instead."""
-    found = {name: spark.conf.get(name) for name in names}
+    found = {name: spark.conf.get(name) for name in PINNED}
     changed = {
         name: value for name, value in found.items() if value.lower() != PINNED[name].lower()
     }

@@ -115,6 +115,7 @@ def _checked(path, reader, project_dir: Path) -> list[Route]:
             f"It must name these columns: {','.join(COLUMNS)}."
         )
     routes: dict[str, Route] = {}
+    known = formats(project_dir)
     for fields in reader:
         where = f"{path}, line {reader.line_num}"
         if not fields:
@@ -130,10 +131,10 @@ def _checked(path, reader, project_dir: Path) -> list[Route]:
             raise LakehouseError(f"{where}: the topic is empty. Name a topic or delete the line.")
         if route.topic in routes:
             raise LakehouseError(f"{where}: {route.topic!r} is already above. Delete one line.")
-        if route.format not in formats(project_dir):
+        if route.format not in known:
             raise LakehouseError(
                 f"{where}: unknown format {route.format!r}. Use one of "
-                f"{', '.join(formats(project_dir))}, or add models/silver/{route.format}/."
+                f"{', '.join(known)}, or add models/silver/{route.format}/."
             )
         routes[route.topic] = route
     return list(routes.values())
