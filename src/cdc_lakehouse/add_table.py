@@ -473,12 +473,14 @@ def model_yaml(
         if _needs_backticks(names[column]):
             parts.append("quote: true")
         parts.append(f"data_type: {_scalar(_data_type(table, column))}")
-        if names[column] != column:
-            parts.append(f"meta: {{source: {_quoted(_for_jinja(column))}}}")
+        source = [f"source: {_quoted(_for_jinja(column))}"] if names[column] != column else []
+        inferred = ["inferred: true"] if _is_inferred(table, column) else []
+        if source or inferred:
+            parts.append(f"meta: {{{', '.join(source + inferred)}}}")
         word = _tidy(table.types[column][0]) if column in table.types else None
         kind = f", {word} in the source" if word else ", of no type in the messages"
-        if column in table.types and not word:
-            kind += f"; all {table.fits[column].texts:,} values seen fit this one"
+        if inferred:
+            kind += f"; this one is inferred from {_values(table.fits[column])}"
         parts.append(f'description: "Column `{_tidy(column)}`{kind}."')
         lines.append(f"      - {{{', '.join(parts)}}}")
     lines += [f"      - *{column}" for column in re.findall("&([a-z_]+)", ANCHORS)]
@@ -496,14 +498,26 @@ def _lack_of_types(table: SourceTable) -> str:
     if not fitting:
         return f"{said}: text"
     named = _listed([f"{c} ({table.fits[c].data_type})" for c in fitting])
-    if any(c in table.types for c in fitting):
+    if any(_is_inferred(table, c) for c in fitting):
         return f"{said}; inferred from all values seen: {named}"
     return f"{said}: text. All values seen would fit {named}: --infer takes these types"
 
 
 def _comment(table: SourceTable, column: str) -> str:
     fit = table.fits.get(column)
-    return f"  -- {fit.data_type} fits all {fit.texts:,} values seen" if fit else ""
+    if not fit:
+        return ""
+    if _is_inferred(table, column):
+        return f"  -- inferred from {_values(fit)}; a text that it alters is in _problems"
+    return f"  -- {fit.data_type} fits {_values(fit)}"
+
+
+def _is_inferred(table: SourceTable, column: str) -> bool:
+    return column in table.types and not table.types[column][0]
+
+
+def _values(fit: Fit) -> str:
+    return "the one value seen" if fit.texts == 1 else f"all {fit.texts:,} values seen"
 
 
 def _described(path: Path) -> list[str]:

@@ -669,7 +669,7 @@ NOTES = SourceTable(
     ("id", "text", "price"),
     {},
     ("id",),
-    fits={"id": Fit("bigint", 1204), "price": Fit("decimal(38, 2)", 3)},
+    fits={"id": Fit("bigint", 1204), "price": Fit("decimal(38, 2)", 1)},
 )
 
 
@@ -686,7 +686,7 @@ def test_a_table_without_types_says_so_and_proposes_those_that_its_values_fit(pr
     {{ change_columns() }},
     image['id'] as id,  -- bigint fits all 1,204 values seen
     image['text'] as text,
-    image['price'] as price  -- decimal(38, 2) fits all 3 values seen
+    image['price'] as price  -- decimal(38, 2) fits the one value seen
 from {{ ref('row_images') }}
 where database_name = 'crm' and table_name = 'notes'
 """
@@ -705,23 +705,30 @@ def test_infer_takes_the_types_that_the_values_fit(project):
         found["crm/notes.sql"]
         == """select
     {{ change_columns() }},
-    try_cast(image['id'] as bigint) as id,  -- bigint fits all 1,204 values seen
+    try_cast(image['id'] as bigint) as id,  -- inferred from all 1,204 values seen; a text that it \
+alters is in _problems
     image['text'] as text,
-    try_cast(image['price'] as decimal(38, 2)) as price  -- decimal(38, 2) fits all 3 values seen
+    try_cast(image['price'] as decimal(38, 2)) as price  -- inferred from the one value seen; \
+a text that it alters is in _problems
 from {{ ref('row_images') }}
 where database_name = 'crm' and table_name = 'notes'
 """
     )
     [model] = yaml.safe_load(found["crm/_crm.yml"])["models"]
-    assert [(c["data_type"], c["description"]) for c in model["columns"][:3]] == [
+    found = [(c["data_type"], c["description"], c.get("meta")) for c in model["columns"][:3]]
+    assert found == [
         (
             "bigint",
-            "Column `id`, of no type in the messages; all 1,204 values seen fit this one.",
+            "Column `id`, of no type in the messages; this one is inferred from all 1,204 values "
+            "seen.",
+            {"inferred": True},
         ),
-        ("string", "Column `text`, of no type in the messages."),
+        ("string", "Column `text`, of no type in the messages.", None),
         (
             "decimal(38, 2)",
-            "Column `price`, of no type in the messages; all 3 values seen fit this one.",
+            "Column `price`, of no type in the messages; this one is inferred from the one value "
+            "seen.",
+            {"inferred": True},
         ),
     ]
 

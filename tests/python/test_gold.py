@@ -496,6 +496,60 @@ def test_a_column_that_is_made_from_others_follows_them(laboratory):
     write_models(laboratory.lakehouse.project)
 
 
+def test_an_inferred_type_alters_no_text_in_silence(laboratory):
+    """A zip code, a version or a month may look like a number or a date in all values so far."""
+    types = {"zip": "bigint", "version": "decimal(38, 2)", "day": "date"}
+    columns = {"id": COLUMNS["id"]}
+    columns |= {name: f"try_cast(image['{name}'] as {kind})" for name, kind in types.items()}
+    described = "".join(
+        f'      - {{{{name: {name}, data_type: "{kind}", meta: {{{{inferred: true}}}}}}}}\n'
+        for name, kind in types.items()
+    )
+    yaml = YAML[: YAML.index("      - {{name: name")] + described
+    write_models(laboratory.lakehouse.project, {"codes": ""}, columns, yaml)
+    texts = [
+        ("1234", "1.2", "2024-05-01"),
+        ("01234", "1.25", "2024-05"),
+        ("-7", "3.50", "2024-5-1"),
+        ("+7", "3.500", "2024-05-01 00:00:00"),
+        ("-0", "03.5", "May"),
+    ]
+    rows = [
+        {"id": str(950 + n)} | dict(zip(types, values, strict=True))
+        for n, values in enumerate(texts)
+    ]
+    laboratory.deliver(change("INSERT", 9500, *rows), models={"codes": ""})
+    found = laboratory.lakehouse.query("select * from gold.codes where id >= 950 order by id")
+    values = [
+        (r["zip"], r["version"] and str(r["version"]), r["day"] and str(r["day"])) for r in found
+    ]
+    assert values == [
+        (1234, "1.20", "2024-05-01"),
+        (None, "1.25", None),
+        (-7, "3.50", None),
+        (None, None, None),
+        (None, None, None),
+    ]
+    assert [{p["column"]: (p["code"], p["text"]) for p in r["_problems"]} for r in found] == [
+        {},
+        {"zip": ("altered", "01234"), "day": ("altered", "2024-05")},
+        {"day": ("altered", "2024-5-1")},
+        {
+            "zip": ("altered", "+7"),
+            "version": ("altered", "3.500"),
+            "day": ("altered", "2024-05-01 00:00:00"),
+        },
+        {"zip": ("altered", "-0"), "version": ("altered", "03.5"), "day": ("invalid", "May")},
+    ]
+    # Once a person knows that a type is right, texts may differ: the table is rebuilt.
+    known = yaml.replace(", meta: {{inferred: true}}", "")
+    write_models(laboratory.lakehouse.project, {"codes": ""}, columns, known)
+    laboratory.lakehouse.dbt("run", "-s", "codes")
+    [row] = laboratory.lakehouse.query("select zip, _problems from gold.codes where id = 951")
+    assert row == {"zip": 1234, "_problems": []}
+    write_models(laboratory.lakehouse.project)
+
+
 def test_a_truncate_whose_place_contradicts_its_time_is_named(laboratory):
     test = "truncates_follow_commit_times"
     laboratory.deliver(change("INSERT", 9000, thing(90, "before")), truncate(9001))
