@@ -26,11 +26,15 @@ shapes as (
 shapes_beside_whole as (
 
     select
-        *,
-        collect_list(if(is_whole, struct(first_seen, last_seen), null)) over (
-            partition by database_name, schema_name, table_name, format
-        ) as whole_images
+        * except (source_type),
+        -- Rows that silver already had when it began to keep it lack it: they are of the one database that others name.
+        coalesce(
+            source_type,
+            if(min(source_type) over one_table = max(source_type) over one_table, min(source_type) over one_table, null)
+        ) as source_type,
+        collect_list(if(is_whole, struct(first_seen, last_seen), null)) over one_table as whole_images
     from shapes
+    window one_table as (partition by database_name, schema_name, table_name, format)
 
 ),
 

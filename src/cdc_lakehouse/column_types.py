@@ -226,8 +226,11 @@ def column_types(seen: Iterable[SeenType], has_schema: bool) -> dict[str, tuple[
     """
     found: dict[str, set[tuple[str, str]]] = defaultdict(set)
     by_source = defaultdict(list)
+    seen = list(seen)
+    only_source = _only_sources(seen)
     for each in seen:
-        by_source[each.format, each.source_type].append(each)
+        source_type = each.source_type or only_source.get(each.format)
+        by_source[each.format, source_type].append(each)
     for (format, source_type), types in by_source.items():
         numbers = {int(each.type) for each in types if each.type.isdecimal()}
         # The number that an OceanBase record has beside a NULL means nothing that is documented.
@@ -245,6 +248,18 @@ def column_types(seen: Iterable[SeenType], has_schema: bool) -> dict[str, tuple[
         column: (" or ".join(sorted({word for word, _ in types})), holding_all(t for _, t in types))
         for column, types in found.items()
     }
+
+
+def _only_sources(seen: Iterable[SeenType]) -> dict[str, str]:
+    """Return of each format whose messages name one database which it is.
+
+    Rows that silver already had when it began to keep the database lack it.
+    """
+    named = defaultdict(set)
+    for each in seen:
+        if each.source_type is not None:
+            named[each.format].add(each.source_type)
+    return {format: next(iter(types)) for format, types in named.items() if len(types) == 1}
 
 
 def spark_type(format: str, worded: str, source_type: str | None = None) -> str:

@@ -304,6 +304,14 @@ def test_two_databases_of_one_name_have_the_types_that_hold_both():
     assert column_types(seen, False) == {"id": ("number or smallint", "string")}
 
 
+def test_rows_that_silver_had_before_it_kept_the_database_are_of_the_one_that_others_name():
+    seen = [SeenType("dts_avro", "id", "1", source_type=s) for s in (None, "oracle")]
+    assert column_types(seen, False) == {"id": ("varchar2", "string")}
+    # Two are named, so any of them may be.
+    seen.append(SeenType("dts_avro", "id", "1", source_type="mysql"))
+    assert column_types(seen, False)["id"] == ("tinyint or varchar2", "string")
+
+
 def test_numbers_that_two_databases_have_are_told_by_the_others_of_the_table():
     assert numbered([23], True) == {23: "string"}  # RAW or int4
     assert numbered([23, 1], True) == {23: "binary", 1: "string"}
