@@ -22,6 +22,12 @@
         {% do properties.update({'cdc_lakehouse.resettled': tojson(resettled_tables(target))}) %}
     {%- elif not window.exists -%}
         {% do run_query(create_delta_table(target, columns, properties)) %}
+    {%- elif window.added -%}
+        {% do log(
+            target ~ ' gets the columns ' ~ window.added | join(', ') ~ '. Bronze no longer holds all of its messages, so it is not rebuilt:'
+            ~ ' these columns are null in the rows that it has.', info=true
+        ) %}
+        {% do run_query(add_columns(target, columns, window.added)) %}
     {%- endif -%}
     {%- set resettles = prepare_new_messages(window, target) if window.profile or read is none else false -%}
     {%- if window.profile or read is none -%}

@@ -40,6 +40,7 @@ from cdc_lakehouse.session import (
     compile_plans,
     warehouse_path,
 )
+from cdc_lakehouse.stored_columns import columns_to_add
 from dbt.adapters.lakehouse.connections import (
     BATCH_READER,
     MERGE_SOURCE,
@@ -217,12 +218,30 @@ class LakehouseAdapter(SparkAdapter):
     @available.parse(lambda *args, **kwargs: [])
     def changed_columns(self, relation: BaseRelation, columns: list[dict]) -> list[str]:
         """Return the names of columns in which the table and `columns` (name, data_type) differ."""
-        parse = self._spark()._jvm.org.apache.spark.sql.types.StructType.fromDDL
-        definition = ", ".join(f"{self.quote(col['name'])} {col['data_type']}" for col in columns)
-        found = _types_by_name(self._snapshot(relation).schema().json())
-        wanted = _types_by_name(parse(definition).json())
+        found, wanted = self._types_of_table(relation), self._types_of_columns(columns)
         names = found.keys() | wanted.keys()
         return sorted(name for name in names if found.get(name) != wanted.get(name))
+
+    @available.parse(lambda *args, **kwargs: [])
+    def columns_to_add(
+        self, relation: BaseRelation, columns: list[dict], loses_rows: bool
+    ) -> list[str]:
+        """Return the names of `columns` that the table gets in place; none if it is rebuilt."""
+        required = [
+            column["name"]
+            for column in columns
+            if any(each["type"] == "not_null" for each in column.get("constraints") or ())
+        ]
+        found, wanted = self._types_of_table(relation), self._types_of_columns(columns)
+        return columns_to_add(found, wanted, required, loses_rows)
+
+    def _types_of_table(self, relation: BaseRelation) -> dict[str, Any]:
+        return _types_by_name(self._snapshot(relation).schema().json())
+
+    def _types_of_columns(self, columns: list[dict]) -> dict[str, Any]:
+        parse = self._spark()._jvm.org.apache.spark.sql.types.StructType.fromDDL
+        definition = ", ".join(f"{self.quote(col['name'])} {col['data_type']}" for col in columns)
+        return _types_by_name(parse(definition).json())
 
     @available.parse(lambda *args, **kwargs: None)
     def watermark(self, relation: BaseRelation, name: str) -> int | None:
