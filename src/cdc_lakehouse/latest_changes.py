@@ -7,9 +7,7 @@ table, and is then made up for from the rows since, but never ahead of it.
 """
 
 import json
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 from cdc_lakehouse.bronze import quoted
 
@@ -22,32 +20,29 @@ Source = tuple[str, str | None, str | None, str | None]
 
 @dataclass(frozen=True)
 class LatestChanges:
-    """The greatest `sequence` of each source table, up to a version of bronze.messages."""
+    """The greatest `sequence` of each source table in a version of silver.events.
+
+    `bronze_version` is how far that version has read bronze.messages.
+    """
 
     version: int
+    bronze_version: int
     sequences: dict[Source, str]
 
+    def text(self) -> str:
+        """Return it as a text for `read_latest`."""
+        rows = [[*source, sequence] for source, sequence in self.sequences.items()]
+        return json.dumps(vars(self) | {"sequences": rows})
 
-def kept_changes(folder: Path) -> LatestChanges | None:
-    """Return what the last run has left in a table's folder; None if nothing that can be read."""
+
+def read_latest(text: str | None) -> LatestChanges | None:
+    """Return what a run has left as a text; None if there is none that can be read."""
     try:
-        kept = json.loads((folder / FILE).read_text())
-        return LatestChanges(kept["version"], {tuple(s): q for *s, q in kept["sequences"]})
-    except (OSError, ValueError, TypeError, KeyError):  # it can be made up for
+        kept = json.loads(text or "")
+        sequences = {tuple(source): sequence for *source, sequence in kept["sequences"]}
+        return LatestChanges(kept["version"], kept["bronze_version"], sequences)
+    except (ValueError, TypeError, KeyError):  # it can be made up for
         return None
-
-
-def keep_changes(folder: Path, latest: LatestChanges) -> None:
-    """Leave in a table's folder what a run has come to."""
-    rows = [[*source, sequence] for source, sequence in latest.sequences.items()]
-    draft = folder / f"{FILE}.new"
-    draft.write_text(json.dumps({"version": latest.version, "sequences": rows}))
-    os.replace(draft, folder / FILE)
-
-
-def forget_changes(folder: Path) -> None:
-    """Remove what earlier runs have left: the table is built again."""
-    (folder / FILE).unlink(missing_ok=True)
 
 
 def furthest(*found: dict[Source, str]) -> dict[Source, str]:

@@ -5,6 +5,7 @@ import os
 import random
 
 import pytest
+from conftest import _root
 from laboratory import COLUMNS, YAML, Laboratory, change, shareplex, thing, truncate, write_models
 from shop import write_messages
 
@@ -29,6 +30,12 @@ def write_project(project):
     write_models(project)
     path = project / "dbt_project.yml"
     path.write_text(path.read_text().replace("\nmodels:\n", f"\nmodels:{OPTIONS_OF_DBT}", 1))
+
+
+def _vacuum(table):
+    session = _root().newSession()
+    session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    session.sql(f"vacuum {table} retain 0 hours").collect()
 
 
 @pytest.fixture(scope="module")
@@ -114,12 +121,34 @@ def test_what_is_late_does_not_hang_on_the_file_of_the_run_before(laboratory):
     for number, content in enumerate((None, "{", kept)):
         # Lost, damaged, or of a run before the last: dbt was killed behind its commit.
         file.unlink()
+        file.with_name(f".{file.name}.crc").unlink()
         if content:
             file.write_text(content)
         deliver(laboratory, of_late("INSERT", 450 + number, thing(6 + number, "y")))
         assert late(laboratory)[-1] == (450 + number, True)
     deliver(laboratory, of_late("INSERT", 501, thing(20, "z")))
     assert late(laboratory)[-1] == (501, False)
+
+
+def test_what_is_late_is_never_told_by_rows_that_the_table_has_lost(laboratory):
+    (last, *_) = laboratory.lakehouse.query("describe history silver.events")
+    deliver(laboratory, of_late("INSERT", 700, thing(70, "gone")))
+    laboratory.lakehouse.query(f"restore table silver.events to version as of {last['version']}")
+    deliver(laboratory, of_late("INSERT", 600, thing(60, "x")))
+    assert late(laboratory)[-1] == (600, False)
+    deliver(laboratory, of_late("INSERT", 599, thing(59, "y")))
+    assert late(laboratory)[-1] == (599, True)
+
+
+def test_vacuum_leaves_the_file_of_the_run_before(laboratory):
+    folder = laboratory.lakehouse.home / "warehouse/silver.db/events"
+    kept = (folder / "_latest_changes.json").read_text()
+    (folder / "part-of-a-killed-run.parquet").write_text("orphan")
+    laboratory.lakehouse.process.submit(_vacuum, "silver.events").result()
+    assert not (folder / "part-of-a-killed-run.parquet").exists()
+    assert (folder / "_latest_changes.json").read_text() == kept
+    deliver(laboratory, of_late("INSERT", 598, thing(58, "z")))
+    assert late(laboratory)[-1] == (598, True)
 
 
 def test_a_change_that_is_applied_rewrites_nothing(laboratory):

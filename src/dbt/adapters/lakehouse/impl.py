@@ -20,17 +20,23 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cdc_lakehouse import projection
 from cdc_lakehouse.bronze import GENERATION, quoted
-from cdc_lakehouse.delta_log import bytes_since, last_transactions, snapshot
+from cdc_lakehouse.delta_log import (
+    bytes_since,
+    keeps_rows_since,
+    last_transactions,
+    read_beside,
+    snapshot,
+    write_beside,
+)
 from cdc_lakehouse.gold_options import refused_option
 from cdc_lakehouse.latest_changes import (
+    FILE,
     LatestChanges,
     Source,
-    forget_changes,
     furthest,
-    keep_changes,
-    kept_changes,
     query_of_latest,
     query_of_rows,
+    read_latest,
 )
 from cdc_lakehouse.routes import edited_lines, read_routes
 from cdc_lakehouse.session import (
@@ -297,16 +303,12 @@ class LakehouseAdapter(SparkAdapter):
             without: a view of messages that are processed again, whose rows do not count; what
                 they were may have been wrong, so the file of the last run is not asked either.
         """
-        folder = warehouse_path(relation.schema, relation.identifier)
-        sequences = {}
-        if read is None:
-            forget_changes(folder)
-        else:
-            kept = None if without else kept_changes(folder)
-            if kept and kept.version <= read:
-                sequences, since = kept.sequences, kept.version
-            else:
-                since = -1
+        path = warehouse_path(relation.schema, relation.identifier)
+        sequences, since = {}, -1
+        if read is not None:
+            kept = None if without else read_latest(read_beside(self._spark(), path, FILE))
+            if kept and keeps_rows_since(path, kept.version):
+                sequences, since = kept.sequences, kept.bronze_version
             if since < read:
                 sequences = furthest(sequences, self._latest_since(relation, since, without))
         self.leave_note("latest_changes", sequences)
@@ -317,8 +319,10 @@ class LakehouseAdapter(SparkAdapter):
         """Leave for the next run how far this one, which read up to `last`, has come."""
         since = -1 if read is None else read
         sequences = furthest(self.take_note("latest_changes"), self._latest_since(relation, since))
-        folder = warehouse_path(relation.schema, relation.identifier)
-        keep_changes(folder, LatestChanges(last, sequences))
+        latest = LatestChanges(self._snapshot(relation).version(), last, sequences)
+        path = warehouse_path(relation.schema, relation.identifier)
+        with short_errors():
+            write_beside(self._spark(), path, FILE, latest.text())
 
     def _latest_since(
         self, relation: BaseRelation, since: int, without: str | None = None
