@@ -40,25 +40,34 @@ RETURN_TYPE = (
 def register(spark, _project_dir):
     """Register `read_ddl(statement string)` in the session `spark`; null for a null or blank one.
 
-    `action` is truncate_table, create_table, alter_table, drop_table, rename_table, index or other;
-    `tables` are those that it creates, alters, drops or empties, as they are spelled. `names` are
-    all words of the statement in lower case, without comments and texts.
+    `action` is truncate_table, create_table, replace_table, alter_table, drop_table, rename_table,
+    drop_database, index or other; `tables` are those that it creates, alters, drops or empties, as
+    they are spelled, and the databases or schemas of drop_database. `names` are all words of the
+    statement in lower case, without comments and texts; none if it changes rows.
     """
     from pyspark.sql.functions import arrow_udf
 
     def read_all(statements: pa.Array) -> pa.Array:
-        if statements.null_count == len(statements):  # batches without a statement are the rule
-            return pa.nulls(len(statements), _STATEMENT)
-        return pa.array(map(read, statements.to_pylist()), _STATEMENT)
+        return to_arrow([read(statement) for statement in statements.to_pylist()])
 
     spark.udf.register("read_ddl", arrow_udf(read_all, RETURN_TYPE))
+
+
+def to_arrow(rows):
+    """Return what `read` gave of statements as a pyarrow StructArray of RETURN_TYPE."""
+    return pa.array(rows, _STATEMENT)
+
+
+# Canal may send the statement that a row comes from with it, and that may be long.
+_CHANGES_ROWS = re.compile(r"\s*(?:insert|update|delete|replace|merge)\b", re.IGNORECASE)
 
 
 def read(statement):
     """Return what `statement` does as a dict of RETURN_TYPE, None for a null or blank one."""
     if statement is None or not statement.strip():
         return None
-    tokens = tokenize(statement[:_MOST_CHARACTERS])
+    is_ddl = not _CHANGES_ROWS.match(statement)
+    tokens = tokenize(statement[:_MOST_CHARACTERS]) if is_ddl else []
     action, tables, renamed_tables, renamed_columns = _Parser(tokens).statement()
     return {
         "action": action,
@@ -321,21 +330,40 @@ class _Parser:
 
     def _created_or_dropped(self, verb):
         """Return action and tables. What comes before the word TABLE or INDEX are options."""
+        options = set()
         while (token := self._peek()).is_name:
             self._at += 1
             if token.word == "INDEX":
                 return "index", []
             if token.word == "TABLE":
-                self._if_exists()
-                tables = []
-                while (name := self._name()) is not None:
-                    tables.append(name)
-                    if verb == "CREATE" or not self._take(","):
-                        break
-                return f"{verb.lower()}_table", tables
+                return self._action_on_tables(verb, options), self._listed(several=verb == "DROP")
+            if verb == "DROP" and token.word in ("DATABASE", "SCHEMA"):
+                return "drop_database", self._listed(several=True)
+            if verb == "DROP" and token.word == "USER":
+                # Oracle drops a user's schema with it; in MySQL a user is an account.
+                users = self._listed(several=False)
+                return ("drop_database", users) if self._take("CASCADE") else ("other", [])
             if token.word in _OTHER_OBJECTS:
                 break
+            options.add(token.word)
         return "other", []
+
+    def _action_on_tables(self, verb, options):
+        """A temporary table only hides one of its name, which keeps its rows."""
+        is_temporary = bool(options & {"TEMPORARY", "TEMP"})
+        if verb == "DROP":
+            return "other" if is_temporary else "drop_table"
+        return "replace_table" if "REPLACE" in options and not is_temporary else "create_table"
+
+    def _listed(self, several):
+        """Return the name that comes next, or all names of a list."""
+        self._if_exists()
+        names = []
+        while (name := self._name()) is not None:
+            names.append(name)
+            if not several or not self._take(","):
+                break
+        return names
 
 
 _OTHER_OBJECTS = frozenset(

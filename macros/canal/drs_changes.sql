@@ -9,7 +9,7 @@ messages as (
 
     select
         *,
-        {{ exact_json(canal_fields(more=', columnType map<string, string>, dbType string')) }} as exact
+        {{ exact_json(canal_fields(more=', columnType map<string, string>, dbType string'), statement='sql') }} as exact
     from {{ ref('messages') }}
     where format = '{{ format }}'
 
@@ -31,9 +31,10 @@ read as (
         json.*,
         exact.problem as json_problem,
         {{ canal_statement() }} as statement,
-        read_ddl(statement) as stated,
+        exact.stated,
         {{ canal_kind(full_load='INIT') }} as kind,
         {{ truncated_tables('json.table') }} as truncated,
+        {{ dropped_tables('json.table') }} as dropped,
         {{ database_or_default('json.database', 'kind') }} as source_database,
         coalesce(get(truncated, 0).table_name, nullif(json.table, '')) as source_table,
         coalesce(json.mysqltype, json.columntype) as sent_types,
@@ -114,6 +115,7 @@ select
     if(outcome = 'row_change', types, null) as column_types,
     if(outcome = 'rejected', null, source_type) as source_type,
     if(outcome in ('schema_change', 'truncate'), sql, null) as ddl,
+    if(outcome = 'schema_change', dropped, null) as dropped_tables,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('es', 'milliseconds') }}) as committed_at,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('ts', 'milliseconds') }}) as produced_at,
     ingested_at,

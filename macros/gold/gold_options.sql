@@ -3,6 +3,7 @@
     model is compiled; other options of dbt, of which a project may set some for all models, are taken and have no effect here.
 
     on_truncate: `apply` removes the rows that are older than a TRUNCATE; `ignore` keeps them and lists it in gold_problems.
+    on_drop: `keep` leaves the rows of a table that was dropped, or replaced by a new one; `apply` removes them as a TRUNCATE does.
     on_delete: `hide` shows living rows only; `flag` keeps a deleted row's last content, with `_is_deleted`. Only current_state.
     tombstone_retention: how long deleted keys are remembered, for example `90 days`; a change that comes later and is older than
         the delete brings the row back. Default: for ever. Only current_state.
@@ -10,7 +11,7 @@
     cluster_by: up to four columns by which Delta arranges the table's files.
 -#}
 {% macro gold_options(model, key) -%}
-    {%- set options = {'on_truncate': 'apply', 'cluster_by': []} -%}
+    {%- set options = {'on_truncate': 'apply', 'on_drop': 'keep', 'cluster_by': []} -%}
     {%- if model.config.materialized == 'history' -%}
         {% do options.update({'track_columns': []}) %}
     {%- else -%}
@@ -26,7 +27,7 @@
             ('did you mean ' ~ refused[1] ~ '? Its' if refused[1] else 'its') ~ ' options are ' ~ options.keys() | join(', ')
         ) }}
     {%- endif -%}
-    {%- for name, choices in {'on_truncate': ['apply', 'ignore'], 'on_delete': ['hide', 'flag']}.items() -%}
+    {%- for name, choices in {'on_truncate': ['apply', 'ignore'], 'on_drop': ['keep', 'apply'], 'on_delete': ['hide', 'flag']}.items() -%}
         {%- if name in options and options[name] not in choices -%}
             {{ refuse_option(model, name, 'found ' ~ tojson(options[name]), 'it is one of ' ~ choices | join(', ')) }}
         {%- endif -%}
@@ -47,6 +48,16 @@
         {{ refuse_option(model, 'track_columns', column ~ ' is of the key, which never changes within a row', 'name other columns') }}
     {%- endfor -%}
     {{ return(options) }}
+{%- endmacro %}
+
+{#- The operations that remove all rows of a source table that are older: of each a gold table stores the last as a marker. -#}
+{% macro operations_on_tables(options) -%}
+    {%- set operations = ['truncate'] if options.on_truncate == 'apply' else [] -%}
+    {{ return(operations + (['drop'] if options.on_drop == 'apply' else [])) }}
+{%- endmacro %}
+
+{% macro is_removing_marker(options) -%}
+    _truncated_table is not null and _operation in ('{{ operations_on_tables(options) | join("', '") }}')
 {%- endmacro %}
 
 {% macro refuse_option(model, option, found, wanted) -%}

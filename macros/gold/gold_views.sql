@@ -1,13 +1,17 @@
-{#- The rows that live; where deletes are flagged, the others too. A row lives that is newer than the last TRUNCATE of its table. -#}
+{#- The rows that live; where deletes are flagged, the others too. A row lives that is newer than the last TRUNCATE of its table, and than the last DROP. -#}
 {% macro view_of_living_rows(table) -%}
     {%- set is_deleted -%}
         _operation = 'delete'
-        {%- if table.options.on_truncate == 'apply' %}
+        {%- if operations_on_tables(table.options) %}
         or _sequence <= coalesce(
             (
                 select map_from_entries(collect_list(struct(_truncated_table, _sequence)))
-                from {{ table.storage }}
-                where _truncated_table is not null
+                from (
+                    select _truncated_table, max(_sequence) as _sequence
+                    from {{ table.storage }}
+                    where {{ is_removing_marker(table.options) }}
+                    group by _truncated_table
+                )
             )[_source_table],
             ''
         )
@@ -60,7 +64,7 @@
         union all
         select _committed_at as committed_at, {{ problem_of_table('ignored_truncate', '_truncated_table') }} as problem
         from {{ table.storage }}
-        where _truncated_table is not null
+        where _truncated_table is not null and _operation = 'truncate'
         {%- endif %}
     )
 {%- endmacro %}

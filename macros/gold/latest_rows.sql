@@ -23,7 +23,7 @@
             max_by(struct(changed.*), {{ order_of_changes() }}) as _row
         from changed
         where _truncated_table is not null or ({{ key_is_known(key) }})
-        group by {{ key_names(key) }}, _truncated_table
+        group by {{ key_names(key) }}, _truncated_table, {{ operation_of_marker() }}
     )
     {%- if not profile.partial %}
     select _row.* from _latest
@@ -40,6 +40,11 @@
         {{ columns_older_than('_row._sequence', values, '`{column}`.sequence') }} as _column_sequences
     from _latest
     {%- endif %}
+{%- endmacro %}
+
+{#- A table has a marker of its last TRUNCATE and one of its last DROP. -#}
+{% macro operation_of_marker(row='') -%}
+    if({{ row }}_truncated_table is null, null, {{ row }}_operation)
 {%- endmacro %}
 
 {% macro order_of_changes(sequence='_sequence') -%}

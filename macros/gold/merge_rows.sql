@@ -27,6 +27,7 @@
 {% macro is_same_row(key) -%}
     {%- for name in key %}stored.{{ adapter.quote(name) }} <=> changed.{{ adapter.quote(name) }} and {% endfor -%}
     stored._truncated_table <=> changed._truncated_table
+    and {{ operation_of_marker('stored.') }} <=> {{ operation_of_marker('changed.') }}
 {%- endmacro %}
 
 {#- Where in the stored table a run's changes can have rows, so that Delta leaves out the files that cannot. -#}

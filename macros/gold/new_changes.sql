@@ -21,7 +21,7 @@
         {%- if partial -%}{{ note_partial_rows(table) }}{%- endif -%}
         {{ return({
             'partial': partial,
-            'changes': typed_changes('select * from new_changes', table),
+            'changes': with_drops(typed_changes('select * from new_changes', table), table, sql),
         }) }}
     {%- endif -%}
     {%- set most = most_new_changes(sql, table) -%}
@@ -31,7 +31,7 @@
     {% do table.update(reads=adapter.columns_read(sql, table.columns)) %}
     {% do adapter.expect_changes(most, table.storage) %}
     {%- set few = most <= 32 -%}
-    {{ stage_rows('new_changes', typed_changes(new_changes(sql, table), table)) }}
+    {{ stage_rows('new_changes', with_drops(typed_changes(new_changes(sql, table), table), table, sql)) }}
     {%- set row = run_query(summary_of_changes('new_changes', table.key, few)).rows[0] -%}
     {%- if row['partial_changes'] -%}{{ note_partial_rows(table) }}{%- endif -%}
     {{ return({
@@ -132,12 +132,17 @@
 
 {#- Of changes counted by source table, the most that a model can read. -#}
 {% macro changes_of_model(counts, sql) -%}
+    {{ return(tables_of_model(counts, sql) | sum(attribute='changes')) }}
+{%- endmacro %}
+
+{#- Of changes counted by source table, those of the tables that a model can read. -#}
+{% macro tables_of_model(counts, sql) -%}
     {%- set from_silver = sql.split(api.Relation.create(schema='silver', identifier='row_images') | string) -%}
     {%- set where = modules.re.sub("('[^']*')|--[^\n]*", '\\1', from_silver[1]) if from_silver | length == 2 else none -%}
     {%- if not counts -%}
-        {{ return(0) }}
+        {{ return([]) }}
     {%- elif where is none or not asks_for_names_only(where) -%}
-        {{ return(counts | sum(attribute='changes')) }}
+        {{ return(counts) }}
     {%- endif -%}
     {%- set tables = [] -%}
     {%- for row in counts -%}
@@ -148,9 +153,9 @@
         {% do tables.append('(' ~ names | join(', ') ~ ', ' ~ row['changes'] ~ ')') %}
     {%- endfor -%}
     {{ return(run_query(
-        "select changes from (select *, concat_ws('.', database_name, schema_name, table_name) as source_table from values "
+        "select * from (select *, concat_ws('.', database_name, schema_name, table_name) as source_table from values "
         ~ tables | join(', ') ~ ' as counts(database_name, schema_name, table_name, changes)) ' ~ where
-    ).rows | sum(attribute='changes')) }}
+    ).rows) }}
 {%- endmacro %}
 
 {#- Whether what follows a model's `from` is a where clause, or nothing, that the names of a table can answer. -#}
@@ -170,19 +175,29 @@
     ) }}
 {%- endmacro %}
 
-{#- How many changes silver has settled after version `read` up to version `last`, by source table, and how many of rows that were there. -#}
+{#-
+    How many changes silver has settled after version `read` up to version `last`, by source table, and how many of rows that were there;
+    and in rows of their own how many times a table was dropped.
+-#}
 {% macro counts_of_new_changes(read, last) -%}
     {%- set note = 'changes of silver after ' ~ read ~ ' up to ' ~ last -%}
     {%- set counts = adapter.note(note) -%}
     {%- if counts is none -%}
         {%- set counts = run_query(
-            'select database_name, schema_name, table_name, count(*) as changes,'
+            'select ' ~ names_of_dropped_table() ~ ', changes, updates, if(dropped is null, 0, changes) as drops from ('
+            ~ ' select database_name, schema_name, table_name, explode_outer(dropped_tables) as dropped, count(*) as changes,'
             ~ " count_if(operation not in ('snapshot', 'insert')) as updates"
-            ~ " from silver.events where kind in ('row_change', 'truncate') and bronze_version <= " ~ last
-            ~ (' and bronze_version > ' ~ read if read is not none else '')
-            ~ ' group by database_name, schema_name, table_name'
+            ~ ' from silver.events where ' ~ is_of_window(read, last)
+            ~ " and (kind in ('row_change', 'truncate') or dropped_tables is not null)"
+            ~ ' group by database_name, schema_name, table_name, dropped_tables)'
+            ~ ' where dropped is null or dropped.table_name is not null'
         ).rows -%}
         {% do adapter.leave_note(note, counts) %}
     {%- endif -%}
     {{ return(counts) }}
+{%- endmacro %}
+
+{#- Which events silver has settled after version `read` of bronze, up to version `last`. -#}
+{% macro is_of_window(read, last) -%}
+    bronze_version <= {{ last }}{% if read is not none %} and bronze_version > {{ read }}{% endif %}
 {%- endmacro %}

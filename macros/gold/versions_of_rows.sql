@@ -37,7 +37,7 @@
             _truncated_table as _table_of_truncates,
             sort_array(collect_list(struct(_sequence, _committed_at))) as _truncates
         from changed
-        where _truncated_table is not null
+        where {{ is_removing_marker(table.options) }}
         group by _truncated_table
     ),
     timed as (
@@ -45,7 +45,7 @@
             changes.*,
             max(_committed_at) over history_so_far as _effective_at,
             lead(_sequence) over history as _next_sequence,
-            {%- if table.options.on_truncate == 'apply' %}
+            {%- if operations_on_tables(table.options) %}
             get(filter(_truncates, _truncate -> _truncate._sequence >= changes._sequence), 0) as _truncate
             {%- else %}
             cast(null as struct<_sequence: string, _committed_at: timestamp>) as _truncate

@@ -49,7 +49,7 @@
 
 {#- The rows of new messages that were settled before. -#}
 {% macro rows_settled_before(target, ranges) -%}
-    select topic, partition, offset, row_number, kind, database_name, schema_name, table_name, sequence, is_late
+    select topic, partition, offset, row_number, kind, database_name, schema_name, table_name, sequence, is_late, dropped_tables
     from {{ target }} as settled
     where
         ({{ ranges | join(' or ') }})
@@ -160,7 +160,8 @@
 -#}
 {% macro note_resettled_tables(target, window) -%}
     {%- set tables = run_query(
-        "select distinct database_name, schema_name, table_name from resettled_rows where kind in ('row_change', 'truncate')"
+        'select distinct ' ~ names_of_dropped_table() ~ ' from (select *, explode_outer(dropped_tables) as dropped from resettled_rows)'
+        ~ " where kind in ('row_change', 'truncate') or dropped is not null"
     ).rows -%}
     {%- if tables -%}
         {%- set versions = resettled_tables(target) -%}

@@ -17,9 +17,7 @@ statements_of_databases as (
     select
         database_name,
         format,
-        collect_list(
-            struct(sequence, committed_at, ddl, schema_name, table_name, stated.names, stated.renamed_columns as renames)
-        ) as statements
+        collect_list(struct(sequence, committed_at, ddl, schema_name, table_name, stated.names, stated.renamed_columns as renames)) as statements
     from statements
     group by database_name, format
 
@@ -56,14 +54,10 @@ drifts_of_tables as (
         ) as statements,
         collect_list(
             if(drifts.drift in ('new', 'vanished'), struct(drifts.drift, drifts.column_name, drifts.type_before), null)
-        ) over (
-            partition by drifts.database_name, drifts.schema_name, drifts.table_name, drifts.format
-        ) as candidates
+        ) over (partition by drifts.database_name, drifts.schema_name, drifts.table_name, drifts.format) as candidates
     from drifts
     left join statements_of_databases
-        on
-            drifts.database_name = statements_of_databases.database_name
-            and drifts.format = statements_of_databases.format
+        on drifts.database_name = statements_of_databases.database_name and drifts.format = statements_of_databases.format
     where drifts.is_drift
 
 ),
@@ -102,12 +96,33 @@ renamed as (
 
 ),
 
-renamed_tables as (
+tables as (
 
     select
-        *,
-        inline(stated.renamed_tables) as (previous_name, new_name)
+        database_name,
+        schema_name,
+        table_name,
+        'dropped_table' as drift,
+        cast(null as string) as previous_name,
+        struct(sequence, committed_at, topic, partition, offset) as place,
+        source_type,
+        format,
+        ddl
+    from {{ ref('dropped_tables') }}
+    union all
+    select
+        database_name,
+        schema_name,
+        rename.name as table_name,
+        'renamed_table' as drift,
+        rename.previous_name,
+        min(struct(sequence, committed_at, topic, partition, offset)) as place,
+        min_by(source_type, struct(sequence, topic, partition, offset)) as source_type,
+        format,
+        min_by(ddl, struct(sequence, topic, partition, offset)) as ddl
     from statements
+    lateral view explode(stated.renamed_tables) as rename
+    group by database_name, schema_name, format, rename
 
 )
 
@@ -135,23 +150,15 @@ union all
 select
     database_name,
     schema_name,
-    new_name as table_name,
+    table_name,
     cast(null as string) as column_name,
-    'renamed_table' as drift,
+    drift,
     previous_name,
     cast(null as string) as previous_type,
     cast(null as string) as column_type,
     source_type,
     format,
-    sequence,
-    committed_at,
-    topic,
-    partition,
-    offset,
+    place.*,
     ddl,
-    committed_at as ddl_committed_at
-from renamed_tables
-qualify row_number() over (
-    partition by database_name, schema_name, format, previous_name, new_name
-    order by sequence, topic, partition, offset
-) = 1
+    place.committed_at as ddl_committed_at
+from tables

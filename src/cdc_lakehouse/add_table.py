@@ -465,7 +465,8 @@ def model_yaml(
     ]
     if not is_history:  # whose values and keys are those of the table
         lines.append(
-            "    data_tests: [changes_have_a_key, source_columns_are_read, values_fit_their_types]"
+            "    data_tests: [changes_have_a_key, dropped_tables_have_no_rows,"
+            " source_columns_are_read, values_fit_their_types]"
         )
     lines.append("    columns:")
     for column in table.columns:

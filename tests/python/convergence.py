@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 # The operations of a log, as gold names them.
 SNAPSHOT, INSERT, UPDATE, DELETE = "snapshot", "insert", "update", "delete"
-TRUNCATE = "truncate"
+TRUNCATE, DROP = "truncate", "drop"
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,8 @@ class Table:
     # Whether the format has rows of a full load with a place in the source.
     snapshots: bool = True
     on_truncate: str = "apply"
+    # What gold does when the source drops the table and makes it again; None if it never does.
+    on_drop: str | None = None
     on_delete: str = "hide"
     track_columns: tuple = tuple(NAMES)
 
@@ -96,7 +98,7 @@ class Change:
         return self.operation == UPDATE and self.old_key != self.new_key
 
     def concerns(self, key):
-        return self.operation == TRUNCATE or key in (self.old_key, self.new_key)
+        return self.operation in (TRUNCATE, DROP) or key in (self.old_key, self.new_key)
 
 
 def random_log(table, generator, keys, events):
@@ -115,11 +117,12 @@ def random_log(table, generator, keys, events):
     source = _Source(table, generator, keys)
     source.fill()
     # A TRUNCATE must not be the last thing that happens, nor happen to an empty table only.
-    truncates = [events * share // 100 for share in (30, 31, 60, 85)]
+    emptied = [(30, TRUNCATE), (31, TRUNCATE), (60, TRUNCATE), (85, TRUNCATE)]
+    if table.on_drop:
+        emptied = sorted([*emptied, (45, DROP), (62, DROP), (86, DROP)])
     while source.changes < events:
-        if truncates and source.changes >= truncates[0]:
-            del truncates[0]
-            source.truncate()
+        if emptied and source.changes >= events * emptied[0][0] // 100:
+            source.empty(emptied.pop(0)[1])
         else:
             source.act()
     return source.log, source.rows
@@ -147,9 +150,9 @@ class _Source:
         action = self.generator.choices(actions, (30, 45, 24, 10, 3))[0]
         action(self.generator.choice((1, 1, 2, 3)))
 
-    def truncate(self):
+    def empty(self, operation):
         self.rows.clear()
-        self._write({"operation": TRUNCATE})
+        self._write({"operation": operation})
 
     def _insert(self, count):
         changes = []
@@ -341,18 +344,18 @@ class Model:
         rows: The rows that are there: {key: Row}.
         last: The last of every key that was ever seen, deleted or not: {key: Row}.
         versions: What the row of each key was, in order: {key: [Version]}.
-        truncate: The last TRUNCATE, or None.
+        emptied: The last TRUNCATE and the last DROP that gold stores: {operation: Change}.
     """
 
     def __init__(self, table):
         self.table = table
-        self.rows, self.last, self.versions, self.truncate = {}, {}, {}, None
+        self.rows, self.last, self.versions, self.emptied = {}, {}, {}, {}
         self.clocks = {}
 
     def apply(self, change):
         """Do to the table what a change of the log says."""
-        if change.operation == TRUNCATE:
-            self._truncate(change)
+        if change.operation in (TRUNCATE, DROP):
+            self._empty(change)
         elif change.operation == DELETE:
             self._delete(change.old_key, change)
         elif change.moves_key:
@@ -390,9 +393,11 @@ class Model:
         self.last[key] = row
         self._end_version(row)
 
-    def _truncate(self, change):
-        self.truncate = change
-        if self.table.on_truncate == "ignore":
+    def _empty(self, change):
+        if change.operation == DROP and self.table.on_drop == "keep":
+            return
+        self.emptied[change.operation] = change
+        if change.operation == TRUNCATE and self.table.on_truncate == "ignore":
             return
         for key in self.rows:
             version = self.versions[key][-1]

@@ -409,7 +409,8 @@ where database_name = 'lab' and table_name = 'everything_oceanbase_canal'
     assert models.startswith("""  - name: orders
     description: Rows of crm.orders as they are now. One row per id.
     constraints: [{type: primary_key, columns: [id]}]
-    data_tests: [changes_have_a_key, source_columns_are_read, values_fit_their_types]
+    data_tests: [changes_have_a_key, dropped_tables_have_no_rows, \
+source_columns_are_read, values_fit_their_types]
     columns:
       - {name: id, data_type: bigint, description: "Column `id`, int in the source."}
       - {name: total, data_type: "decimal(10, 2)", description: "Column `total`, decimal(10,2) in \

@@ -5,6 +5,7 @@ import random
 import pytest
 from convergence import (
     DELETE,
+    DROP,
     INSERT,
     NAMES,
     REGION_AND_NUMBER,
@@ -188,7 +189,7 @@ def test_a_value_that_does_not_fit_is_null_and_named():
 def test_a_truncate_leaves_no_rows_but_the_memory_of_them():
     model = applied(inserted(10, name="a"), truncated(11), inserted(12, OTHER, name="b"))
     assert names(model) == {OTHER: "b"}
-    assert model.truncate.position == (1, 0)
+    assert model.emptied[TRUNCATE].position == (1, 0)
     assert model.last[KEY].operation == INSERT
     assert versions(model) == [("a", 10, 11, False)]
     assert versions(model, OTHER) == [("b", 12, None, True)]
@@ -197,8 +198,19 @@ def test_a_truncate_leaves_no_rows_but_the_memory_of_them():
 def test_an_ignored_truncate_changes_nothing():
     model = applied(inserted(10, name="a"), truncated(11), on_truncate="ignore")
     assert names(model) == {KEY: "a"}
-    assert model.truncate.position == (1, 0)
+    assert model.emptied[TRUNCATE].position == (1, 0)
     assert versions(model) == [("a", 10, None, True)]
+
+
+def test_a_drop_empties_the_table_where_gold_applies_it():
+    changes = (inserted(10, name="a"), (DROP, 11), inserted(12, OTHER, name="b"))
+    model = applied(*changes, on_drop="apply")
+    assert names(model) == {OTHER: "b"}
+    assert model.emptied[DROP].position == (1, 0)
+    assert versions(model) == [("a", 10, 11, False)]
+    model = applied(*changes, on_drop="keep")
+    assert names(model) == {KEY: "a", OTHER: "b"}
+    assert model.emptied == {}
 
 
 def test_a_version_lasts_until_the_next_change():

@@ -8,8 +8,8 @@ from dbt.adapters.spark.impl import SparkConfig
 from cdc_lakehouse.gold_options import refused_option
 from dbt.adapters.lakehouse.impl import LakehouseAdapter, LakehouseConfig
 
-CURRENT_STATE = ["on_truncate", "cluster_by", "on_delete", "tombstone_retention"]
-HISTORY = ["on_truncate", "cluster_by", "track_columns"]
+CURRENT_STATE = ["on_truncate", "on_drop", "cluster_by", "on_delete", "tombstone_retention"]
+HISTORY = ["on_truncate", "on_drop", "cluster_by", "track_columns"]
 OWN = {*CURRENT_STATE, *HISTORY}
 
 
@@ -46,6 +46,7 @@ def test_options_of_dbt_and_of_other_adapters_are_taken(name, options):
         ("on_truncat", "on_truncate"),
         ("on_truncates", "on_truncate"),
         ("onTruncate", "on_truncate"),
+        ("on_drops", "on_drop"),
         ("on-delete", "on_delete"),
         ("on_delet", "on_delete"),
         ("on_deleted", "on_delete"),

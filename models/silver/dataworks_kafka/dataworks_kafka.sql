@@ -12,7 +12,7 @@ messages as (
 
     select
         *,
-        {{ exact_json(fields) }} as exact
+        {{ exact_json(fields, statement='payload.ddl.text') }} as exact
     from {{ ref('messages') }}
     where format = 'dataworks_kafka'
 
@@ -36,10 +36,11 @@ read as (
         json.payload.op,
         json.schema.source.dbtype as database_type,
         nullif(json.payload.ddl.text, '') as statement,
-        read_ddl(statement) as stated,
+        exact.stated,
         {{ dataworks_kind(['INSERT', 'UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE']) }} as kind,
         {{ truncated_tables('json.schema.source.tablename', source_type='json.schema.source.dbtype') }}
             as truncated,
+        {{ dropped_tables('json.schema.source.tablename', source_type='json.schema.source.dbtype') }} as dropped,
         {{ database_or_default('json.schema.source.dbname', 'kind') }} as source_database,
         nullif(json.schema.source.schemaname, '') as source_schema,
         coalesce(get(truncated, 0).table_name, nullif(json.schema.source.tablename, '')) as source_table,
@@ -123,6 +124,7 @@ select
     if(outcome = 'row_change', types, null) as column_types,
     if(outcome = 'rejected', null, lower(nullif(database_type, ''))) as source_type,
     if(outcome in ('schema_change', 'truncate'), statement, null) as ddl,
+    if(outcome = 'schema_change', dropped, null) as dropped_tables,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('event_time', 'milliseconds') }}) as committed_at,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('system_time', 'milliseconds') }}) as produced_at,
     ingested_at,

@@ -23,9 +23,9 @@ read as (
         *,
         record.*,
         record.ddl as statement,
-        read_ddl(statement) as stated,
         {{ avro_kind() }} as kind,
         {{ truncated_tables('record.table_name', source_type='record.source_type') }} as truncated,
+        {{ dropped_tables('record.table_name', source_type='record.source_type') }} as dropped,
         {{ database_or_default(
             "if(record.shape = 'oceanbase', " ~ without_tenant('record.database_name') ~ ", record.database_name)", 'kind'
         ) }} as source_database,
@@ -73,6 +73,7 @@ select
     if(outcome = 'row_change', column_types, null) as column_types,
     if(outcome = 'rejected', null, lower(nullif(source_type, ''))) as source_type,
     if(outcome in ('schema_change', 'truncate'), ddl, null) as ddl,
+    if(outcome = 'schema_change', dropped, null) as dropped_tables,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('cast(source_timestamp as string)', 'seconds') }}) as committed_at,
     if(outcome = 'rejected', null, {{ born_at() }}) as produced_at,
     ingested_at,

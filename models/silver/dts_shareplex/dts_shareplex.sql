@@ -105,6 +105,7 @@ select
     cast(null as map<string, string>) as column_types,
     cast(null as string) as source_type,
     if(outcome in ('schema_change', 'truncate'), ddl, null) as ddl,
+    cast(null as array<struct<database_name: string, schema_name: string, table_name: string>>) as dropped_tables,
     if(outcome = 'rejected', null, committed_at) as committed_at,
     if(outcome = 'rejected', null, produced_at) as produced_at,
     ingested_at,

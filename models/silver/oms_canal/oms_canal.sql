@@ -4,7 +4,7 @@ messages as (
 
     select
         *,
-        {{ exact_json(canal_fields()) }} as exact
+        {{ exact_json(canal_fields(), statement='sql') }} as exact
     from {{ ref('messages') }}
     where format = 'oms_canal'
 
@@ -26,9 +26,10 @@ read as (
         json.*,
         exact.problem as json_problem,
         {{ canal_statement() }} as statement,
-        read_ddl(statement) as stated,
+        exact.stated,
         {{ canal_kind(full_load='ROW') }} as kind,
         {{ truncated_tables('json.table') }} as truncated,
+        {{ dropped_tables('json.table') }} as dropped,
         {{ database_or_default('json.database', 'kind') }} as source_database,
         coalesce(get(truncated, 0).table_name, nullif(json.table, '')) as source_table,
         json.mysqltype as sent_types,
@@ -102,6 +103,7 @@ select
     if(outcome = 'row_change', types, null) as column_types,
     cast(null as string) as source_type,
     if(outcome in ('schema_change', 'truncate'), sql, null) as ddl,
+    if(outcome = 'schema_change', dropped, null) as dropped_tables,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('es', 'milliseconds') }}) as committed_at,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('ts', 'milliseconds') }}) as produced_at,
     ingested_at,

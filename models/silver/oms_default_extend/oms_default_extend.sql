@@ -4,7 +4,7 @@ messages as (
 
     select
         *,
-        {{ exact_json(oms_default_fields()) }} as exact
+        {{ exact_json(oms_default_fields(), statement='postStruct.ddl') }} as exact
     from {{ ref('messages') }}
     where format = 'oms_default_extend'
 
@@ -33,11 +33,12 @@ read as (
         if(prev_types is null, json.prevstruct, {{ without_light_type('json.prevstruct') }}) as prev_image,
         if(post_types is null, json.poststruct, {{ without_light_type('json.poststruct') }}) as post_image,
         if(json.recordtype = 'DDL', json.poststruct['ddl'], null) as statement,
-        read_ddl(statement) as stated,
+        exact.stated,
         nullif(json.allmetadata['timestamp'], '') as commit_seconds,
         nullif(json.allmetadata['storeDataSequence'], '') as store_sequence,
         {{ oms_default_kind() }} as kind,
         {{ truncated_tables("json.allmetadata['table_name']") }} as truncated,
+        {{ dropped_tables("json.allmetadata['table_name']") }} as dropped,
         coalesce(get(truncated, 0).table_name, nullif(json.allmetadata['table_name'], '')) as source_table,
         {{ database_or_default(without_tenant("json.allmetadata['db']"), 'kind') }} as source_database
     from envelopes
@@ -95,6 +96,7 @@ select
     if(outcome = 'row_change', coalesce(after_types, before_types), null) as column_types,
     if(outcome = 'rejected', null, lower(nullif(allmetadata['dbType'], ''))) as source_type,
     if(outcome in ('schema_change', 'truncate'), statement, null) as ddl,
+    if(outcome = 'schema_change', dropped, null) as dropped_tables,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('commit_seconds', 'seconds') }}) as committed_at,
     cast(null as timestamp) as produced_at,
     ingested_at,

@@ -4,7 +4,7 @@ messages as (
 
     select
         *,
-        {{ exact_json(shareplex_fields()) }} as exact
+        {{ exact_json(shareplex_fields(), statement='sql.ddl') }} as exact
     from {{ ref('messages') }}
     where format = 'oms_shareplex'
 
@@ -27,7 +27,7 @@ read as (
         exact.problem as json_problem,
         json.meta['op'] as op,
         if(lower(op) = 'ddl', json.sql['ddl'], null) as statement,
-        read_ddl(statement) as stated,
+        exact.stated,
         case lower(op) when 'ins' then 'insert' when 'upd' then 'update' when 'del' then 'delete' end as row_operation,
         case
             when value is null then 'control'
@@ -38,6 +38,7 @@ read as (
         regexp_extract(json.meta['table'], r'^(?:[^.]*\.(?=[^.]*\.))?([^.]*)\.', 1) as named_database,
         nullif(regexp_replace(json.meta['table'], r'^(?:[^.]*\.){1,2}', ''), '') as named_table,
         {{ truncated_tables('named_table') }} as truncated,
+        {{ dropped_tables('named_table') }} as dropped,
         {{ database_or_default('named_database', 'kind') }} as source_database,
         coalesce(get(truncated, 0).table_name, named_table) as source_table,
         {{ shareplex_meta('time') }} as time,
@@ -92,6 +93,7 @@ select
     cast(null as map<string, string>) as column_types,
     cast(null as string) as source_type,
     if(outcome in ('schema_change', 'truncate'), statement, null) as ddl,
+    if(outcome = 'schema_change', dropped, null) as dropped_tables,
     if(outcome = 'rejected', null, committed_at) as committed_at,
     if(outcome = 'rejected', null, produced_at) as produced_at,
     ingested_at,

@@ -38,7 +38,7 @@ from cdc_lakehouse.latest_changes import (
     query_of_rows,
     read_latest,
 )
-from cdc_lakehouse.routes import edited_lines, read_routes
+from cdc_lakehouse.routes import read_routes
 from cdc_lakehouse.session import (
     FEW_BYTES,
     FEW_ROWS,
@@ -66,6 +66,7 @@ class LakehouseConfig(SparkConfig):
     """The options of a gold model; `gold_options` explains and checks them."""
 
     on_truncate: str | None = None
+    on_drop: str | None = None
     on_delete: str | None = None
     tombstone_retention: str | None = None
     track_columns: list[str] | None = None
@@ -258,13 +259,11 @@ class LakehouseAdapter(SparkAdapter):
         mark = self._mark(relation, name)
         return None if mark is None else mark % GENERATION
 
-    @available.parse(lambda *args, **kwargs: [])
-    def edited_routes(self, topics: BaseRelation) -> list[str]:
-        """Return the topics of topics.csv whose lines differ from those of the seeded table."""
+    @available.parse(lambda *args, **kwargs: "{}")
+    def routes(self) -> str:
+        """Return the routes of seeds/topics.csv as it is now, as JSON."""
         with short_errors():
-            routes = read_routes(Path(self.config.project_root))
-            seeded = self._query(f"select * from {topics}").collect()
-        return edited_lines(routes, [row.asDict() for row in seeded])
+            return read_routes(Path(self.config.project_root)).as_json()
 
     @available.parse(lambda *args, **kwargs: -1)
     def version_read(self, relation: BaseRelation, name: str) -> int:
