@@ -63,7 +63,7 @@
     {%- endfor -%}
     {%- set sources = [] -%}
     {%- for column in columns -%}
-        {% do sources.append(source_name(column)) %}
+        {% do sources.append(source_name(column) ~ (' inferred' if is_inferred(column) else '')) %}
     {%- endfor -%}
     {{ return(local_md5(tojson([statement, key, options, sources]))) }}
 {%- endmacro %}

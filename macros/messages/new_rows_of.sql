@@ -7,3 +7,8 @@
 {% macro settled_shards() -%}
     settled_shards
 {%- endmacro %}
+
+{#- How far earlier runs came in the order of each source table: a temporary view that the materialization makes. -#}
+{% macro latest_changes() -%}
+    latest_changes
+{%- endmacro %}

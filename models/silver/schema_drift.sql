@@ -30,6 +30,7 @@ drifts as (
         schema_name,
         table_name,
         format,
+        source_type,
         column_name,
         whole_image_sequences,
         stack(
@@ -104,6 +105,7 @@ tables as (
         'dropped_table' as drift,
         cast(null as string) as previous_name,
         struct(sequence, committed_at, topic, partition, offset) as place,
+        source_type,
         format,
         ddl
     from {{ ref('dropped_tables') }}
@@ -115,6 +117,7 @@ tables as (
         'renamed_table' as drift,
         rename.previous_name,
         min(struct(sequence, committed_at, topic, partition, offset)) as place,
+        min_by(source_type, struct(sequence, topic, partition, offset)) as source_type,
         format,
         min_by(ddl, struct(sequence, topic, partition, offset)) as ddl
     from statements
@@ -132,6 +135,7 @@ select
     counterpart.column_name as previous_name,
     coalesce(counterpart.type_before, type_before) as previous_type,
     type_after as column_type,
+    source_type,
     format,
     place.sequence,
     place.committed_at,
@@ -152,6 +156,7 @@ select
     previous_name,
     cast(null as string) as previous_type,
     cast(null as string) as column_type,
+    source_type,
     format,
     place.*,
     ddl,

@@ -145,11 +145,12 @@ def add_table(options: argparse.Namespace) -> int:
     gold = Gold(project_dir)
     with writing_models():
         if options.all:
-            lines, failures = gold.add_all(tables, options.history)
+            lines, failures = gold.add_all(tables, options.history, options.infer)
             print("\n".join(lines))
             return 1 if failures else 0
         key = split_names(options.key, ",") if options.key else None
-        print(gold.add(find_table(tables, options.table), key, options.name, options.history))
+        table = find_table(tables, options.table)
+        print(gold.add(table, key, options.name, options.history, options.infer))
     print("Fill in what the descriptions do not say, then run `dbt build`.")
     return 0
 
@@ -292,6 +293,12 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--as", dest="name", metavar="NAME", help="of the model")
     command.add_argument(
         "--history", action="store_true", help="also write <name>_history, all versions of a row"
+    )
+    command.add_argument(
+        "--infer",
+        action="store_true",
+        help="give columns without a type in the messages the type that all values seen fit; "
+        "default: text, with that type in a comment",
     )
     command.set_defaults(run=add_table)
     _add_project(command)
