@@ -15,9 +15,9 @@ from pathlib import Path
 import pyarrow as pa
 from fastavro import parse_schema, schemaless_reader
 
-from udfs import _charsets
+from udfs import _charsets, ddl
 
-RETURN_TYPE = (
+_RECORD_TYPE = (
     "error_code string, error_detail string, shape string, operation string, "
     "source_type string, id bigint, source_timestamp bigint, born_timestamp bigint, "
     "source_position string, transaction_id string, transaction_flag string, "
@@ -27,7 +27,10 @@ RETURN_TYPE = (
     "after map<string,string>, after_is_complete boolean, ddl string, "
     "shard_total int, shard_index int"
 )
-COLUMNS = tuple(column.split()[0] for column in RETURN_TYPE.split(", "))
+COLUMNS = tuple(column.split()[0] for column in _RECORD_TYPE.split(", "))
+_DDL = COLUMNS.index("ddl")
+# With what `read_ddl` says of the statement.
+RETURN_TYPE = f"{_RECORD_TYPE}, stated struct<{ddl.RETURN_TYPE}>"
 
 
 class Refused(Exception):
@@ -568,11 +571,10 @@ def _checked_row(row):
 
 def _struct_array(rows):
     columns = zip(*rows, strict=True) if rows else [()] * len(COLUMNS)
-    kinds = (column.split()[1] for column in RETURN_TYPE.split(", "))
-    return pa.StructArray.from_arrays(
-        [_column(column, kind) for column, kind in zip(columns, kinds, strict=True)],
-        names=COLUMNS,
-    )
+    kinds = (column.split()[1] for column in _RECORD_TYPE.split(", "))
+    arrays = [_column(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    stated = ddl.to_arrow([ddl.read(row[_DDL]) for row in rows])
+    return pa.StructArray.from_arrays([*arrays, stated], names=[*COLUMNS, "stated"])
 
 
 def _column(values, kind):

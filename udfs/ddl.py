@@ -43,23 +43,31 @@ def register(spark, _project_dir):
     `action` is truncate_table, create_table, replace_table, alter_table, drop_table, rename_table,
     drop_database, index or other; `tables` are those that it creates, alters, drops or empties, as
     they are spelled, and the databases or schemas of drop_database. `names` are all words of the
-    statement in lower case, without comments and texts.
+    statement in lower case, without comments and texts; none if it changes rows.
     """
     from pyspark.sql.functions import arrow_udf
 
     def read_all(statements: pa.Array) -> pa.Array:
-        if statements.null_count == len(statements):  # batches without a statement are the rule
-            return pa.nulls(len(statements), _STATEMENT)
-        return pa.array(map(read, statements.to_pylist()), _STATEMENT)
+        return to_arrow([read(statement) for statement in statements.to_pylist()])
 
     spark.udf.register("read_ddl", arrow_udf(read_all, RETURN_TYPE))
+
+
+def to_arrow(rows):
+    """Return what `read` gave of statements as a pyarrow StructArray of RETURN_TYPE."""
+    return pa.array(rows, _STATEMENT)
+
+
+# Canal may send the statement that a row comes from with it, and that may be long.
+_CHANGES_ROWS = re.compile(r"\s*(?:insert|update|delete|replace|merge)\b", re.IGNORECASE)
 
 
 def read(statement):
     """Return what `statement` does as a dict of RETURN_TYPE, None for a null or blank one."""
     if statement is None or not statement.strip():
         return None
-    tokens = tokenize(statement[:_MOST_CHARACTERS])
+    is_ddl = not _CHANGES_ROWS.match(statement)
+    tokens = tokenize(statement[:_MOST_CHARACTERS]) if is_ddl else []
     action, tables, renamed_tables, renamed_columns = _Parser(tokens).statement()
     return {
         "action": action,

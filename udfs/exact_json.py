@@ -1,13 +1,15 @@
 """Read the JSON of a message without losing anything of it.
 
-`register` makes `exact_json(value binary, fields string)` a SQL function; `exact` is the same for
-one value in plain Python. `fields` are the members that a model reads, in the words of Spark's
-`from_json`. The function gives back
+`register` makes `exact_json(value binary, fields string, statement string)` a SQL function; `exact`
+is the same for one value in plain Python. `fields` are the members that a model reads, in the words
+of Spark's `from_json`; `statement` names the one that holds DDL (`payload.ddl.text`), empty if none
+does. The function gives back
 
 - `text`: what `from_json` has to read in place of the value, null where the value will do. It
   differs where `from_json` would alter a value: a fraction becomes a text of the same characters,
   and so does an object or a list that is a value of a row (of a `map<string, string>`).
-- `problem`: why the value is not one exact JSON object with fields of these types, null if it is.
+- `problem`: why the value is not one exact JSON object with fields of these types, null if it is;
+- `stated`: what the DDL does, as `read_ddl` says it; null where there is none.
 
 Nothing raises but `fields` that cannot be read.
 """
@@ -23,7 +25,11 @@ from json.encoder import encode_basestring
 import jiter
 import pyarrow as pa
 
-RETURN_TYPE = "text string, problem struct<code: string, detail: string>"
+from udfs import ddl
+
+RETURN_TYPE = (
+    f"text string, problem struct<code: string, detail: string>, stated struct<{ddl.RETURN_TYPE}>"
+)
 BOM = b"\xef\xbb\xbf"
 # As deep as Spark's reader goes. A JSON column of MySQL has 100 levels at most.
 MOST_LEVELS = 1000
@@ -44,18 +50,18 @@ class Refused(Exception):
 
 
 def register(spark, project_dir):
-    """Register `exact_json(value binary, fields string)` in the session `spark`.
+    """Register `exact_json(value binary, fields string, statement string)` in `spark`.
 
     Workers need jiter and pyarrow, but not this module.
     """
     from pyspark.sql.functions import arrow_udf
 
-    def read_all(values: pa.Array, fields: pa.Array) -> pa.Array:
+    def read_all(values: pa.Array, fields: pa.Array, statements: pa.Array) -> pa.Array:
         shapes = {text: shape_of(text) for text in fields.unique().to_pylist()}
-        pairs = zip(values.to_pylist(), fields.to_pylist(), strict=True)
+        asked = zip(values.to_pylist(), fields.to_pylist(), statements.to_pylist(), strict=True)
         gc.disable()  # documents hold no cycles, and it takes long to look for some
         try:
-            return to_arrow([exact(value, shapes[text]) for value, text in pairs])
+            return to_arrow([exact(value, shapes[text], path) for value, text, path in asked])
         finally:
             gc.enable()
 
@@ -63,34 +69,45 @@ def register(spark, project_dir):
 
 
 def to_arrow(rows):
-    """Return tuples (text, code, detail) as a pyarrow StructArray of RETURN_TYPE."""
-    texts, codes, details = (
-        pa.array(column, pa.string()) for column in (zip(*rows, strict=True) if rows else [()] * 3)
-    )
+    """Return tuples (text, code, detail, stated) as a pyarrow StructArray of RETURN_TYPE."""
+    *columns, stated = zip(*rows, strict=True) if rows else [()] * 4
+    texts, codes, details = (pa.array(column, pa.string()) for column in columns)
     problems = pa.StructArray.from_arrays(
         [codes, details], names=["code", "detail"], mask=codes.is_null()
     )
-    return pa.StructArray.from_arrays([texts, problems], names=["text", "problem"])
+    return pa.StructArray.from_arrays(
+        [texts, problems, ddl.to_arrow(stated)], names=["text", "problem", "stated"]
+    )
 
 
-def exact(value, shape):
-    """Read one Kafka value (bytes or None) of a `shape_of`; return (text, code, detail).
+def exact(value, shape, statement=""):
+    """Read one Kafka value (bytes or None) of a `shape_of`; return (text, code, detail, stated).
 
+    `statement` is the path of the member that holds DDL, `stated` what `ddl.read` says of it.
     Never raises. Codes: empty_value, not_utf8 (half of a surrogate pair, too), not_json (not one
     JSON object), wrong_type (a field is not of its type), duplicate_keys.
     """
     if value is None:
-        return None, None, None
+        return None, None, None, None
     try:
-        return _exact(value, shape), None, None
+        text, found = _exact(value, shape)
+        return text, None, None, ddl.read(_text_at(found, statement)) if statement else None
     except Refused as refused:
         before = "behind a BOM, " if value.startswith(BOM) else ""
-        return None, refused.args[0], before + refused.detail()
+        return None, refused.args[0], before + refused.detail(), None
     except Exception as error:  # noqa: BLE001 - no message may stop its neighbours
-        return None, "not_json", f"cannot be read: {type(error).__name__}: {str(error)[:200]}"
+        return None, "not_json", f"cannot be read: {type(error).__name__}: {str(error)[:200]}", None
+
+
+def _text_at(found, path):
+    """Return the text of a member of a document, None if it has none there."""
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def _exact(value, shape):
+    """Return the text that `from_json` has to read, None if the value will do, and the document."""
     if not value:
         raise Refused("empty_value", "the value has no bytes")
     has_bom = value.startswith(BOM)
@@ -100,8 +117,8 @@ def _exact(value, shape):
         return _read_slowly(value, shape)
     fitted = fit_document(found, shape)
     if fitted is not found:
-        return write(fitted)
-    return document.decode() if has_bom else None
+        return write(fitted), fitted
+    return document.decode() if has_bom else None, found
 
 
 # ---------------------------------------------------------------------------- reading
@@ -185,7 +202,7 @@ def _read_slowly(value, shape):
         _check_members(found)
         fitted = fit_document(found, shape)
         _check_characters(text, found)
-        return write({name: fitted[name] for name in shape if name in fitted})
+        return write({name: fitted[name] for name in shape if name in fitted}), fitted
     finally:
         sys.setrecursionlimit(limit)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from bench.contender import run
 from bench.topics import COLUMNS, TABLE, TOPIC, table_name
+from cdc_lakehouse.project import use_project
 
 PROJECT = Path(__file__).parents[2]
 NEEDED = ("dbt_project.yml", "avro", "macros", "models", "profiles", "profiles.yml", "seeds")
@@ -44,6 +45,7 @@ class Lakehouse:
         os.environ.update(DBT_TARGET_PATH=str(work / "target"), DBT_LOG_PATH=str(work / "logs"))
         os.environ.update(DBT_PROFILES_DIR=str(self.project / "profiles"))
         os.chdir(self.project)
+        use_project(self.project)
         self.results = work / "target" / "run_results.json"
         self.dbt_arguments = FIRST  # of the next run
 

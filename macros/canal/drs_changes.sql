@@ -9,7 +9,7 @@ messages as (
 
     select
         *,
-        {{ exact_json(canal_fields(more=', columnType map<string, string>')) }} as exact
+        {{ exact_json(canal_fields(more=', columnType map<string, string>'), statement='sql') }} as exact
     from {{ ref('messages') }}
     where format = '{{ format }}'
 
@@ -31,7 +31,7 @@ read as (
         json.*,
         exact.problem as json_problem,
         {{ canal_statement() }} as statement,
-        read_ddl(statement) as stated,
+        exact.stated,
         {{ canal_kind(full_load='INIT') }} as kind,
         {{ truncated_tables('json.table') }} as truncated,
         {{ dropped_tables('json.table') }} as dropped,

@@ -32,7 +32,6 @@
         {{ get_assert_columns_equivalent('select * from outcomes') }}
         {{ nothing_written() }}
     {%- else -%}
-        {{ warn_of_edited_routes() }}
         {{ name_query('outcomes', sql) }}
         {{ get_assert_columns_equivalent('select * from outcomes') }}
         {%- if resettles -%}
@@ -54,14 +53,3 @@
     {{ return({'relations': [target]}) }}
 
 {% endmaterialization %}
-
-{#- Say that silver reads other routes than `lakehouse ingest`, which reads the file itself. -#}
-{% macro warn_of_edited_routes() -%}
-    {%- set edited = adapter.edited_routes(api.Relation.create(schema='silver', identifier='topics')) -%}
-    {%- if edited -%}
-        {% do exceptions.warn(
-            'seeds/topics.csv has been edited since the last dbt seed: ' ~ edited[:5] | join(', ') ~ (', ...' if edited | length > 5)
-            ~ '. This run reads the lines as they were, while lakehouse ingest reads the file: run dbt build, or dbt seed before dbt run.'
-        ) %}
-    {%- endif -%}
-{%- endmacro %}

@@ -1,9 +1,10 @@
 {#-
-    The JSON of `value`, looked through for `read_json`: struct<text, problem: struct<code, detail>>. `text` is there where
-    the reader would alter something, `problem` where the value is not one JSON object with these fields (udfs/exact_json.py).
+    The JSON of `value`, looked through for `read_json`: struct<text, problem: struct<code, detail>, stated>. `text` is there
+    where the reader would alter something, `problem` where the value is not one JSON object with these fields, and `stated`
+    is what the DDL in the member `statement` does (udfs/exact_json.py).
 -#}
-{% macro exact_json(fields) -%}
-    exact_json(value, '{{ fields }}')
+{% macro exact_json(fields, statement='') -%}
+    exact_json(value, '{{ fields }}', '{{ statement }}')
 {%- endmacro %}
 
 {#-

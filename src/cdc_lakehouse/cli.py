@@ -3,12 +3,14 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.errors import NOT_WRITABLE, LakehouseError
+from cdc_lakehouse.project import find_project, use_project
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -115,9 +117,8 @@ def show(options: argparse.Namespace) -> int:
     enter_project(options.project_dir)
     if options.table:
         run_query(f"select * from {options.table}", options.rows)
-    else:
-        show_lakehouse()
-    return 0
+        return 0
+    return 0 if show_lakehouse() else 1
 
 
 def query(options: argparse.Namespace) -> int:
@@ -142,14 +143,33 @@ def add_table(options: argparse.Namespace) -> int:
     with tables_session() as spark:
         tables = seen_tables(spark)
     gold = Gold(project_dir)
-    if options.all:
-        lines, failures = gold.add_all(tables, options.history)
-        print("\n".join(lines))
-        return 1 if failures else 0
-    key = split_names(options.key, ",") if options.key else None
-    print(gold.add(find_table(tables, options.table), key, options.name, options.history))
+    with writing_models():
+        if options.all:
+            lines, failures = gold.add_all(tables, options.history)
+            print("\n".join(lines))
+            return 1 if failures else 0
+        key = split_names(options.key, ",") if options.key else None
+        print(gold.add(find_table(tables, options.table), key, options.name, options.history))
     print("Fill in what the descriptions do not say, then run `dbt build`.")
     return 0
+
+
+@contextmanager
+def writing_models() -> Iterator[None]:
+    """Say in a sentence that a checkout cannot be written, as that of a scheduler may be.
+
+    Raises:
+        LakehouseError: the project's files are read-only.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NOT_WRITABLE:
+            raise
+        raise LakehouseError(
+            f"{error.filename} cannot be written: {error.strerror}. add-table writes models into "
+            "the project: run it on a checkout that is writable."
+        ) from None
 
 
 def erase(options: argparse.Namespace) -> int:
@@ -178,20 +198,15 @@ def expire(options: argparse.Namespace) -> int:
 
 
 def enter_project(given: str | None) -> Path:
-    """Make the project's folder the working directory, for LAKEHOUSE_DIR defaults to one in it.
+    """Let this process work on a project, there: dbt, which `erase` runs, takes it from there.
 
     Args:
-        given: the folder; None takes the nearest one from here upwards with a dbt_project.yml.
+        given: the folder; None takes the one that dbt would take.
 
     Raises:
         LakehouseError: there is no project.
     """
-    here = Path.cwd()
-    candidates = [Path(given).absolute()] if given else [here, *here.parents]
-    project = next((each for each in candidates if (each / "dbt_project.yml").is_file()), None)
-    if project is None:
-        where = candidates[0] if given else f"{here} and the folders above it"
-        raise LakehouseError(f"No dbt_project.yml in {where}. Name the project: --project-dir DIR.")
+    project = use_project(find_project(given))
     os.chdir(project)
     return project
 
@@ -387,7 +402,11 @@ def _add_dry_run(command: argparse.ArgumentParser) -> None:
 
 
 def _add_project(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--project-dir", metavar="DIR", help="the dbt project; default: from here")
+    command.add_argument(
+        "--project-dir",
+        metavar="DIR",
+        help="the dbt project; default: DBT_PROJECT_DIR, or the nearest folder upwards that is one",
+    )
 
 
 if __name__ == "__main__":

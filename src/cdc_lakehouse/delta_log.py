@@ -63,5 +63,23 @@ def bytes_since(path: Path, version: int | None) -> int | None:
     return size
 
 
+def is_table(path: Path) -> bool:
+    """Tell whether the folder holds a Delta table."""
+    return _last_commit(path) is not None
+
+
+def count_rows(spark: SparkSession, path: Path) -> int:
+    """Return the number of rows of a table, from its latest checksum if that names its files."""
+    files = (last_checksum(path) or {}).get("allFiles")
+    try:
+        return sum(
+            json.loads(file["stats"])["numRecords"]
+            - (file.get("deletionVector") or {}).get("cardinality", 0)
+            for file in files
+        )
+    except (TypeError, KeyError):  # of many files, or of files without statistics, Delta reads them
+        return spark.read.format("delta").load(str(path)).count()
+
+
 def _last_commit(path: Path) -> Path | None:
     return max((path / "_delta_log").glob("[0-9]*[0-9].json"), default=None)

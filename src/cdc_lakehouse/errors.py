@@ -19,6 +19,8 @@ DAMAGED_LOG = re.compile(
     r"file:/*(?P<folder>/[^\n]*/(?P<schema>[^/\n]*)\.db/(?P<table>[^/\n]*)/_delta_log)"
     r"/(?P<file>\d{20}\.[\w.]*(?:json|parquet))"
 )
+# What Spark adds to the error of a name that it does not know; it fits a DROP alone.
+BESIDE_THE_POINT = ("Search path:", "If you did not qualify", "To tolerate the error on drop")
 
 
 class LakehouseError(Exception):
@@ -55,6 +57,8 @@ def short_message(error: BaseException, limit: int = 1500) -> str:
         for line in re.split("JVM stacktrace|=== Streaming Query", text)[0].splitlines():
             if line.lstrip().startswith(("'", "+-", ":-", ": ", "at ")):
                 break
+            if line.startswith(BESIDE_THE_POINT):
+                continue
             if line.strip() and line not in lines:
                 lines.append(line)
     return "\n".join(lines)[:limit]

@@ -132,13 +132,13 @@ class _Ingest:
         committed = bronze.committed_version(self.spark, APPLICATION)
         known = bronze.landed_files(self.spark, root, committed)
         later = [row for rows in known.values() for row in rows if row.batch > committed]
-        newest = max((row.batch for row in later), default=committed)
-        # Of those to complete there is one batch at most. One without a message needs no commit.
-        intended = [row for row in later if row.batch == newest]
-        if any(row.messages for row in intended):
-            self.finish_interrupted(intended, newest)
+        # One at most, unless commits were taken out of the log. One without a message needs none.
+        interrupted = sorted({row.batch for row in later if row.messages})
+        for batch in interrupted:
+            self.finish_interrupted([row for row in later if row.batch == batch], batch)
+        if interrupted:
             known = bronze.landed_files(self.spark, root, committed)
-        return known, newest + 1
+        return known, 1 + max((row.batch for row in later), default=committed)
 
     def finish_interrupted(self, rows: list[Row], batch: int) -> None:
         """Land what an earlier run wrote down but was stopped from landing, if it is unchanged."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyspark
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.java import find_java
+from cdc_lakehouse.java import find_java, java_locale
 
 HERE = Path(__file__).parent
 FOLDER = Path(sys.prefix, "share", "cdc_lakehouse", "jars")
@@ -43,7 +43,7 @@ def retrieve(ivy_file: Path, folder: Path, *properties: str) -> str:
     """
     java = find_java()
     ivy = next(Path(pyspark.__file__).parent.glob("jars/ivy-*.jar"))
-    with tempfile.TemporaryDirectory() as cache:
+    with tempfile.TemporaryDirectory() as cache, java_locale():
         done = subprocess.run(
             [
                 *(java, *properties, "-jar", ivy, "-cache", cache),

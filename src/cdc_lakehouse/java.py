@@ -1,10 +1,13 @@
 """Find a Java that Spark can run on, or say what is missing."""
 
+import locale
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from cdc_lakehouse.errors import LakehouseError
@@ -34,6 +37,24 @@ def find_java() -> str:
     if int(version[1]) < MINIMUM_JAVA:
         raise LakehouseError(f"{java} is Java {version[1]}, too old for Spark. {REMEDY}")
     return java
+
+
+@contextmanager
+def java_locale() -> Iterator[None]:
+    """Let a Java that starts meanwhile read and write all file names that Python does.
+
+    With LC_ALL=C, as cron has it, Python takes names for UTF-8 and Java for ASCII.
+    """
+    given = os.environ.get("LC_ALL")
+    if sys.getfilesystemencoding() == "utf-8" != locale.getencoding().lower():
+        os.environ["LC_ALL"] = "C.UTF-8"
+    try:
+        yield
+    finally:
+        if given is not None:
+            os.environ["LC_ALL"] = given
+        else:
+            os.environ.pop("LC_ALL", None)
 
 
 if __name__ == "__main__":

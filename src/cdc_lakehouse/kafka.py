@@ -340,11 +340,7 @@ def _format_of(routes: Routes) -> Column:
     """Return the format of a message's topic as an expression."""
     found = F.lit(UNROUTED)
     for route in reversed(routes.in_precedence()):
-        literals = (
-            part.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-            for part in route.topic.split("*")
-        )
-        found = F.when(F.col("topic").like("%".join(literals)), route.format).otherwise(found)
+        found = F.when(F.col("topic").rlike(route.pattern), route.format).otherwise(found)
     return found
 
 

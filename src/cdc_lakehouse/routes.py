@@ -1,9 +1,9 @@
 """seeds/topics.csv: which topic carries which format, and what the bytes do not say."""
 
 import csv
+import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cdc_lakehouse.errors import LakehouseError
@@ -44,13 +44,14 @@ class Route:
     delete_image: str
     database: str
 
-    def matches(self, topic: str) -> bool:
-        """Tell whether the route's name, in which `*` is any run of characters, covers `topic`."""
-        return covers(self.topic, topic)
+    @property
+    def pattern(self) -> str:
+        """The regular expression, for Python and for Spark, that finds what the route covers."""
+        return pattern_of(self.topic)
 
 
 class Routes:
-    """The routes of a project, by topic."""
+    """The routes of a project, by topic: the rule by which ingest, Kafka and silver choose."""
 
     def __init__(self, routes: list[Route]):
         self._exact = {route.topic: route for route in routes if "*" not in route.topic}
@@ -61,7 +62,7 @@ class Routes:
         """Return the exact route, else the glob with the most literal characters, else None."""
         if topic in self._exact:
             return self._exact[topic]
-        return next((route for route in self._globs if route.matches(topic)), None)
+        return next((route for route in self._globs if covers(route.topic, topic)), None)
 
     def format_of(self, topic: str) -> str:
         """Return the topic's format, `unrouted` if no route covers it."""
@@ -72,23 +73,33 @@ class Routes:
         """Return all routes; of those that cover a topic, the first is the one that counts."""
         return [*self._exact.values(), *self._globs]
 
+    def as_json(self) -> str:
+        """Return what silver needs, for `from_json`.
 
-def edited_lines(routes: Routes, seeded: Iterable[Mapping[str, str | None]]) -> list[str]:
-    """Return the topics of the lines in which topics.csv and the seeded table differ, sorted.
+        Returns:
+            `by_topic`, the lines by their topic, without what is empty; and `globs`, the topic and
+            the `pattern` of those that are globs, in the order in which they count.
+        """
+        lines = {
+            route.topic: {name: text for name, text in asdict(route).items() if text}
+            for route in self.in_precedence()
+        }
+        globs = [{"topic": route.topic, "pattern": route.pattern} for route in self._globs]
+        return json.dumps({"by_topic": lines, "globs": globs}, sort_keys=True)
 
-    Args:
-        routes: the file as it is now.
-        seeded: the rows of silver.topics; an empty cell is None.
+
+def pattern_of(name: str) -> str:
+    """Return a regular expression for the topics that `name`, where `*` is any text, covers.
+
+    It has only what Python and Java understand alike.
     """
-    now = {tuple(getattr(route, name) for name in COLUMNS) for route in routes.in_precedence()}
-    then = {tuple(row[name] or "" for name in COLUMNS) for row in seeded}
-    return sorted({line[0] for line in now ^ then})
+    literals = (re.escape(literal) for literal in re.split(r"\*+", name))
+    return f"(?s)^{'.*'.join(literals)}(?!.)"
 
 
 def covers(name: str, topic: str) -> bool:
     """Tell whether `topic` is `name`, in which `*` is any run of characters."""
-    literals = (re.escape(literal) for literal in re.split(r"\*+", name))
-    return re.fullmatch(".*".join(literals), topic, re.DOTALL) is not None
+    return re.search(pattern_of(name), topic) is not None
 
 
 def read_routes(project_dir: Path) -> Routes:

@@ -26,9 +26,10 @@ from cdc_lakehouse.errors import (
     short_message,
 )
 from cdc_lakehouse.jars import installed_jars
-from cdc_lakehouse.java import find_java
+from cdc_lakehouse.java import find_java, java_locale
 from cdc_lakehouse.meaning import PINNED, refuse_other_meanings
 from cdc_lakehouse.metastore import widen_view_texts
+from cdc_lakehouse.project import project_folder
 
 METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 DERBY = "jdbc:derby:;databaseName="
@@ -46,8 +47,12 @@ OUT_OF_MEMORY = (3, 52)
 
 
 def lakehouse_dir() -> Path:
-    """Return the folder of all state: LAKEHOUSE_DIR, or .lakehouse in the working directory."""
-    return Path(os.environ.get("LAKEHOUSE_DIR") or ".lakehouse").absolute()
+    """Return the folder of all state: LAKEHOUSE_DIR, which is .lakehouse unless it is set.
+
+    A relative name is relative to the project's folder.
+    """
+    name = os.environ.get("LAKEHOUSE_DIR") or ".lakehouse"
+    return Path(os.path.abspath(project_folder() / name))
 
 
 def warehouse_path(schema: str, table: str) -> Path:
@@ -184,7 +189,7 @@ def open_session(
         standalone.check_reachable(master)
         standalone.share_logging(home, LOG4J)
     try:
-        with _standard_error_to(home / "spark.log"):
+        with _standard_error_to(home / "spark.log"), java_locale():
             spark = builder.getOrCreate()
         configured = dict(spark.sparkContext.getConf().getAll())
         refuse_other_meanings(configured, "The configuration of Spark (spark-defaults.conf)")

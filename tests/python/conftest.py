@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from pyspark.errors import PySparkException
 
+from cdc_lakehouse.project import use_project
 from cdc_lakehouse.session import open_session
 
 PROJECT = Path(__file__).parents[2]
@@ -24,6 +25,7 @@ def _start(home, project):
     os.environ.update(LAKEHOUSE_DIR=str(home), DBT_LOG_PATH=str(home / "logs"))
     os.environ.update(DBT_TARGET_PATH=str(home / "target"), DBT_USE_COLORS="false")
     os.chdir(project)
+    use_project(project)
 
 
 def _enter(home, project):

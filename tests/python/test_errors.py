@@ -1,5 +1,6 @@
 """What a person sees when something is wrong: one sentence that says what, and what to do."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -7,11 +8,14 @@ import time
 
 import pytest
 from conftest import PROJECT
+from dbt_common.exceptions import DbtRuntimeError
 
 from cdc_lakehouse import java
-from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.cli import writing_models
+from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.java import find_java
 from cdc_lakehouse.session import hold
+from dbt.adapters.lakehouse.impl import LakehouseAdapter
 
 
 def run(*command, **environment):
@@ -78,3 +82,30 @@ def test_a_java_of_the_right_age_is_taken(tmp_path, monkeypatch):
     binary.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert find_java() == str(binary)
+
+
+def test_a_name_that_spark_does_not_know_brings_no_advice_about_drop():
+    said = """[TABLE_OR_VIEW_NOT_FOUND] The table or view `gold`.`nothing` cannot be found.
+Search path: [`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`].
+If you did not qualify the name with a schema, verify the current_schema() output.
+To tolerate the error on drop use DROP VIEW IF EXISTS or DROP TABLE IF EXISTS. SQLSTATE: 42P01;
+'Project [*]"""
+    assert short_message(Exception(said)) == said.splitlines()[0]
+
+
+def test_a_python_model_is_refused_in_one_sentence():
+    model = {"original_file_path": "models/gold/shop/score.py"}
+    with pytest.raises(DbtRuntimeError) as error:
+        LakehouseAdapter.submit_python_job(None, model, "")
+    assert "models/gold/shop/score.py is a Python model, which this adapter does not run" in str(
+        error.value
+    )
+
+
+def test_a_checkout_that_add_table_cannot_write_is_named():
+    refused = OSError(errno.EROFS, "Read-only file system", "/srv/shop/models/gold/shop/a.sql")
+    with (
+        pytest.raises(LakehouseError, match=r"a\.sql cannot be written: Read-only"),
+        writing_models(),
+    ):
+        raise refused

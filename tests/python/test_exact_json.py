@@ -17,6 +17,7 @@ from cdc_lakehouse.functions import open_package
 
 open_package(PROJECT)
 exact_json = importlib.import_module("udfs.exact_json")
+ddl = importlib.import_module("udfs.ddl")
 
 FIELDS = (
     'type string, es string comment "a number", pkNames array<string>, payload struct<op: string,'
@@ -28,7 +29,7 @@ MEGABYTE = 1 << 20
 
 
 def exact(value):
-    return exact_json.exact(value if isinstance(value, bytes) else value.encode(), SHAPE)
+    return exact_json.exact(value if isinstance(value, bytes) else value.encode(), SHAPE)[:3]
 
 
 def text_of(value):
@@ -312,15 +313,39 @@ def test_fields_that_no_from_json_has_are_refused():
 
 
 def test_an_arrow_array_has_a_row_for_each_value():
-    rows = [(None, None, None), ("{}", None, None), (None, "not_json", "why")]
+    rows = [(None,) * 4, ("{}", None, None, None), (None, "not_json", "why", None)]
     problem = {"code": "not_json", "detail": "why"}
     assert exact_json.to_arrow(rows).to_pylist() == [
-        {"text": None, "problem": None},
-        {"text": "{}", "problem": None},
-        {"text": None, "problem": problem},
+        {"text": None, "problem": None, "stated": None},
+        {"text": "{}", "problem": None, "stated": None},
+        {"text": None, "problem": problem, "stated": None},
     ]
     text, problem = pa.string(), pa.struct({"code": pa.string(), "detail": pa.string()})
-    assert exact_json.to_arrow([]).type == pa.struct({"text": text, "problem": problem})
+    stated = ddl.to_arrow([]).type
+    wanted = pa.struct({"text": text, "problem": problem, "stated": stated})
+    assert exact_json.to_arrow([]).type == wanted
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "tables"),
+    [
+        ('{"sql": "truncate t", "n": 1.5}', "sql", ["t"]),
+        ('\ufeff{"sql": "truncate t"}', "sql", ["t"]),
+        ('{"sql": "truncate t", "sql": "truncate t", "data": []}', "data.sql", None),
+        ('{"data": [], "x": {"ddl": {"text": "truncate a, b"}}}', "x.ddl.text", ["a", "b"]),
+        ('{"sql": ["truncate t"]}', "sql", None),
+        ('{"sql": 5}', "sql", None),
+        ('{"sql": null}', "sql", None),
+        ('{"sql": "insert into t values (\'truncate u\')"}', "sql", []),
+        ("{}", "sql", None),
+        ('{"sql": "truncate t"}', "", None),
+        ('{"sql": "truncate t"', "sql", None),
+    ],
+)
+def test_a_statement_is_read_where_the_model_says_it_is(value, path, tables):
+    shape = exact_json.shape_of("data array<map<string, string>>")
+    *_, stated = exact_json.exact(value.encode(), shape, path)
+    assert (stated and [table["table_name"] for table in stated["tables"]]) == tables
 
 
 # ---------------------------------------------------------------------------- at random

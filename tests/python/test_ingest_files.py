@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -324,6 +325,25 @@ def test_an_interrupted_run_whose_files_are_gone_leaves_nothing(lake):
     assert lake.ingest().files == 0
     assert lake.rows("path", table="landed_files") == []
     assert lake.commits() == 1
+
+
+def test_all_batches_that_a_restored_bronze_has_not_got_are_completed(lake):
+    """As from a backup of the table that is older than the list of files: the newest is not all."""
+    messages = bronze.warehouse_path("bronze", "messages")
+    for name in ("a", "b", "c"):
+        lake.put(f"shop.orders/{name}.json", name.encode() + b"\n")
+        lake.ingest()
+        if name == "a":
+            shutil.copytree(messages, lake.landing.parent / "backup")
+    shutil.rmtree(messages)
+    shutil.copytree(lake.landing.parent / "backup", messages)
+    open_session(metastore=False)._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+    report = lake.ingest()
+
+    assert report.messages == {"shop.orders": 2}
+    assert lake.rows("value") == [(b"a",), (b"b",), (b"c",)]
+    assert lake.ingest().files == 0
 
 
 def test_a_second_ingest_is_refused(lake):

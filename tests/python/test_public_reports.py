@@ -72,11 +72,7 @@ def add_routes(project):
 def land(folder):
     """Write each report's messages below a landing folder."""
     write_messages(folder / "house" / "0.parquet", [("house", 0, 0, b"hello")])
-    seen = {"id": "1", "seen_at": "2026-01-01 08:00:00"}
-    types = {"id": "int", "seen_at": "timestamp"}
-    message = change("INSERT", 1, seen) | {"mysqlType": types}
-    row = ("globs.route", 0, 0, json.dumps(message).encode())
-    write_messages(folder / "globs" / "0.parquet", [row])
+    write_messages(folder / "globs" / "0.parquet", [("globs.route", 0, 0, seen_at_eight())])
     for report in REPORTS:
         name, path = report["name"], folder / report["name"]
         if "file" in report:
@@ -89,6 +85,12 @@ def land(folder):
         table = pq.read_table(path / "messages.parquet")
         place = table.schema.get_field_index("key")
         pq.write_table(table.set_column(place, "key", [keys]), path / "messages.parquet")
+
+
+def seen_at_eight():
+    seen = {"id": "1", "seen_at": "2026-01-01 08:00:00"}
+    types = {"id": "int", "seen_at": "timestamp"}
+    return json.dumps(change("INSERT", 1, seen) | {"mysqlType": types}).encode()
 
 
 def decoded(text):
@@ -192,16 +194,18 @@ def test_of_equally_literal_globs_silver_takes_the_line_that_the_ingest_takes(ou
     assert row["after"]["seen_at"] == "2026-01-01 00:00:00"
 
 
-def test_a_run_without_the_edited_routes_says_so(lakehouse, tmp_path):
+def test_a_run_reads_the_routes_as_the_file_has_them_now(lakehouse, tmp_path):
+    """As the ingest does: eight o'clock in Shanghai is midnight in UTC, and no `dbt seed` ran."""
     topics = lakehouse.project / "seeds" / "topics.csv"
     seeded = topics.read_text()
-    topics.write_text(seeded + "later,dts_canal,,,,\n")
-    write_messages(tmp_path / "3.parquet", [("house", 0, 3, b"three")])
+    topics.write_text(seeded + "later,dts_canal,Asia/Shanghai,,,\n")
+    write_messages(tmp_path / "3.parquet", [("later", 0, 0, seen_at_eight())])
     lakehouse.ingest(tmp_path)
     lakehouse.dbt("run", "-s", "events")
     topics.write_text(seeded)
-    log = (lakehouse.home / "logs" / "dbt.log").read_text()
-    assert "seeds/topics.csv has been edited since the last dbt seed: later. " in log
+    assert lakehouse.query(
+        "select kind, after['seen_at'] as seen_at from silver.events where topic = 'later'"
+    ) == [{"kind": "row_change", "seen_at": "2026-01-01 00:00:00"}]
 
 
 CONSERVATION = ("every_message_has_one_outcome", "accounting_adds_up")

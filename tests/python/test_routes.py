@@ -1,9 +1,11 @@
 """seeds/topics.csv: which route a topic gets, and what is said about a wrong line."""
 
+import json
+
 import pytest
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.routes import edited_lines, read_routes
+from cdc_lakehouse.routes import read_routes
 
 FORMATS = ("oms_default", "oms_canal", "dts_avro", "dts_canal", "drs_avro", "drs_json")
 HEADER = "topic,format,time_zone,avro_schema,delete_image,database\n"
@@ -62,18 +64,27 @@ def test_a_folder_of_models_makes_a_format(project):
     assert read_routes(root).format_of("t") == "ogg_json"
 
 
-def test_lines_that_were_edited_after_they_were_seeded_are_named(project):
+def test_silver_gets_the_lines_by_topic_and_the_globs_in_the_order_in_which_they_count(project):
     routes = read_routes(
-        project(HEADER + "same,dts_canal,UTC,,,\nnew,dts_canal,,,,\nchanged,dts_canal,UTC,,,\n")
+        project(HEADER + "a.b,dts_canal,UTC,,old,\na*,drs_avro,,a.avsc,,\n*c.d,drs_json,,,,d\n")
     )
-    names = ("topic", "format", "time_zone", "avro_schema", "delete_image", "database")
-    rows = [
-        ("same", "dts_canal", "UTC", None, None, None),
-        ("changed", "dts_canal", None, None, None, None),
-        ("gone", "oms_canal", None, None, None, None),
-    ]
-    seeded = [dict(zip(names, row, strict=True)) for row in rows]
-    assert edited_lines(routes, seeded) == ["changed", "gone", "new"]
+
+    assert json.loads(routes.as_json()) == {
+        "by_topic": {
+            "a.b": {
+                "topic": "a.b",
+                "format": "dts_canal",
+                "time_zone": "UTC",
+                "delete_image": "old",
+            },
+            "a*": {"topic": "a*", "format": "drs_avro", "avro_schema": "a.avsc"},
+            "*c.d": {"topic": "*c.d", "format": "drs_json", "database": "d"},
+        },
+        "globs": [
+            {"topic": "*c.d", "pattern": r"(?s)^.*c\.d(?!.)"},
+            {"topic": "a*", "pattern": r"(?s)^a.*(?!.)"},
+        ],
+    }
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ messages as (
 
     select
         *,
-        {{ exact_json(fields) }} as exact
+        {{ exact_json(fields, statement='payload.ddl.text') }} as exact
     from {{ ref('messages') }}
     where format = 'dataworks_kafka'
 
@@ -35,7 +35,7 @@ read as (
         exact.problem as json_problem,
         json.payload.op,
         nullif(json.payload.ddl.text, '') as statement,
-        read_ddl(statement) as stated,
+        exact.stated,
         {{ dataworks_kind(['INSERT', 'UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE']) }} as kind,
         {{ truncated_tables('json.schema.source.tablename', source_type='json.schema.source.dbtype') }}
             as truncated,

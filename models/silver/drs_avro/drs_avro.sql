@@ -23,7 +23,6 @@ read as (
         *,
         record.*,
         record.ddl as statement,
-        read_ddl(statement) as stated,
         {{ avro_kind() }} as kind,
         {{ truncated_tables('record.table_name', source_type='record.source_type') }} as truncated,
         {{ dropped_tables('record.table_name', source_type='record.source_type') }} as dropped,

@@ -56,7 +56,6 @@ read as (
         *,
         record.*,
         record.ddl as statement,
-        read_ddl(statement) as stated,
         if(is_waiting, 'control', {{ avro_kind() }}) as kind,
         {{ truncated_tables('record.table_name') }} as truncated,
         {{ dropped_tables('record.table_name') }} as dropped,

@@ -4,7 +4,7 @@ messages as (
 
     select
         *,
-        {{ exact_json(canal_fields()) }} as exact
+        {{ exact_json(canal_fields(), statement='sql') }} as exact
     from {{ ref('messages') }}
     where format = 'oceanbase_canal'
 
@@ -26,7 +26,7 @@ read as (
         json.*,
         exact.problem as json_problem,
         {{ canal_statement() }} as statement,
-        read_ddl(statement) as stated,
+        exact.stated,
         {{ canal_kind() }} as kind,
         {{ truncated_tables('json.table') }} as truncated,
         {{ dropped_tables('json.table') }} as dropped,

@@ -12,7 +12,7 @@ messages as (
 
     select
         *,
-        {{ exact_json(fields) }} as exact
+        {{ exact_json(fields, statement='payload.ddl.text') }} as exact
     from {{ ref('messages') }}
     where format = 'oms_dataworks'
 
@@ -35,7 +35,7 @@ read as (
         exact.problem as json_problem,
         json.payload.op,
         nullif(json.payload.ddl.text, '') as statement,
-        read_ddl(statement) as stated,
+        exact.stated,
         {{ dataworks_kind(['INSERT', 'UPDATE', 'DELETE']) }} as kind,
         {{ truncated_tables('json.schema.source.table') }} as truncated,
         {{ dropped_tables('json.schema.source.table') }} as dropped,

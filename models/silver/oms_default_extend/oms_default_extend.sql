@@ -4,7 +4,7 @@ messages as (
 
     select
         *,
-        {{ exact_json(oms_default_fields()) }} as exact
+        {{ exact_json(oms_default_fields(), statement='postStruct.ddl') }} as exact
     from {{ ref('messages') }}
     where format = 'oms_default_extend'
 
@@ -33,7 +33,7 @@ read as (
         if(prev_types is null, json.prevstruct, {{ without_light_type('json.prevstruct') }}) as prev_image,
         if(post_types is null, json.poststruct, {{ without_light_type('json.poststruct') }}) as post_image,
         if(json.recordtype = 'DDL', json.poststruct['ddl'], null) as statement,
-        read_ddl(statement) as stated,
+        exact.stated,
         nullif(json.allmetadata['timestamp'], '') as commit_seconds,
         nullif(json.allmetadata['storeDataSequence'], '') as store_sequence,
         {{ oms_default_kind() }} as kind,

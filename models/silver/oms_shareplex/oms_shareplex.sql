@@ -4,7 +4,7 @@ messages as (
 
     select
         *,
-        {{ exact_json(shareplex_fields()) }} as exact
+        {{ exact_json(shareplex_fields(), statement='sql.ddl') }} as exact
     from {{ ref('messages') }}
     where format = 'oms_shareplex'
 
@@ -27,7 +27,7 @@ read as (
         exact.problem as json_problem,
         json.meta['op'] as op,
         if(lower(op) = 'ddl', json.sql['ddl'], null) as statement,
-        read_ddl(statement) as stated,
+        exact.stated,
         case lower(op) when 'ins' then 'insert' when 'upd' then 'update' when 'del' then 'delete' end as row_operation,
         case
             when value is null then 'control'

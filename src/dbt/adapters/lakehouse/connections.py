@@ -21,12 +21,14 @@ from cdc_lakehouse.delta_log import bytes_since, last_transactions
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.functions import register_functions
 from cdc_lakehouse.meaning import PINNED, refuse_other_meanings, restore_meanings
+from cdc_lakehouse.project import project_folder
 from cdc_lakehouse.session import (
     FEW_BYTES,
     MANY_BYTES,
     compile_plans,
     ended_java,
     hold,
+    lakehouse_dir,
     open_session,
     warehouse_path,
 )
@@ -46,6 +48,9 @@ ONE_AT_A_TIME = "Only one dbt can use it at a time: wait for it to end, or stop 
 _lock = threading.Lock()
 _root: SparkSession | None = None
 _held: IO[str] | None = None
+# The lakehouse that the root session has open, and the project whose functions it has.
+_home: Path | None = None
+_project: Path | None = None
 
 
 @dataclass
@@ -81,18 +86,26 @@ def root_session(overrides: dict[str, str]) -> SparkSession:
     """Return this process's root session; the first call starts Spark and takes the metastore.
 
     Raises:
-        DbtRuntimeError: another process holds the metastore, Java is missing, a function is broken.
+        DbtRuntimeError: another process holds the metastore, this one has another lakehouse open,
+            Java is missing, a function is broken.
     """
-    global _root, _held
-    with _lock:
-        if _root is None:
-            with short_errors():
-                # A second thread that fails as the first did has to say the same.
-                _held = _held or hold("metastore", ONE_AT_A_TIME)
-                spark = open_session(metastore=True, overrides=overrides, is_long=_has_much_to_do())
-                attach_tables(spark)
-                register_functions(spark, Path.cwd())
-            _root = spark
+    global _root, _held, _home, _project
+    with _lock, short_errors():
+        home, project = lakehouse_dir(), project_folder()
+        if _root is not None and home != _home:
+            raise LakehouseError(
+                f"This process has {_home} open, and one process opens one lakehouse only. "
+                f"Start another for {home}."
+            )
+        spark = _root
+        if spark is None:
+            # A second thread that fails as the first did has to say the same.
+            _held = _held or hold("metastore", ONE_AT_A_TIME)
+            spark = open_session(metastore=True, overrides=overrides, is_long=_has_much_to_do())
+            attach_tables(spark)
+        if _root is None or project != _project:
+            register_functions(spark, project)
+        _root, _home, _project = spark, home, project
     return _root
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.meta import available
@@ -22,7 +22,8 @@ from cdc_lakehouse import projection
 from cdc_lakehouse.bronze import GENERATION, quoted
 from cdc_lakehouse.delta_log import bytes_since, last_transactions, snapshot
 from cdc_lakehouse.gold_options import refused_option
-from cdc_lakehouse.routes import edited_lines, read_routes
+from cdc_lakehouse.project import use_project
+from cdc_lakehouse.routes import read_routes
 from cdc_lakehouse.session import (
     FEW_BYTES,
     FEW_ROWS,
@@ -71,9 +72,18 @@ class LakehouseAdapter(SparkAdapter):
         field.name for field in fields(LakehouseConfig) if field not in fields(SparkConfig)
     }
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
+    def __init__(self, config, mp_context):
+        super().__init__(config, mp_context)
         self._notes: dict[str, Any] = {}
+        # `dbt debug` brings the profile alone.
+        use_project(getattr(config, "project_root", None) or get_flags().PROJECT_DIR)
+
+    def submit_python_job(self, parsed_model: dict, compiled_code: str) -> NoReturn:
+        """Refuse a Python model; dbt-spark would send it to Databricks."""
+        raise DbtRuntimeError(
+            f"{parsed_model['original_file_path']} is a Python model, which this adapter does not "
+            "run. Write it in SQL; a function in udfs/ brings Python into SQL."
+        )
 
     @available.parse(lambda *args, **kwargs: None)
     def leave_note(self, subject: str, note: Any) -> None:
@@ -224,13 +234,11 @@ class LakehouseAdapter(SparkAdapter):
         mark = self._mark(relation, name)
         return None if mark is None else mark % GENERATION
 
-    @available.parse(lambda *args, **kwargs: [])
-    def edited_routes(self, topics: BaseRelation) -> list[str]:
-        """Return the topics of topics.csv whose lines differ from those of the seeded table."""
+    @available.parse(lambda *args, **kwargs: "{}")
+    def routes(self) -> str:
+        """Return the routes of seeds/topics.csv as it is now, as JSON."""
         with short_errors():
-            routes = read_routes(Path(self.config.project_root))
-            seeded = self._query(f"select * from {topics}").collect()
-        return edited_lines(routes, [row.asDict() for row in seeded])
+            return read_routes(Path(self.config.project_root)).as_json()
 
     @available.parse(lambda *args, **kwargs: -1)
     def version_read(self, relation: BaseRelation, name: str) -> int:
