@@ -17,7 +17,7 @@ statements_of_databases as (
     select
         database_name,
         format,
-        collect_list(struct(sequence, committed_at, ddl, schema_name, table_name, stated.names, stated.renamed_columns as renames)) as statements
+        collect_list(struct(sequence, committed_at, ddl, schema_name, table_name, stated.names, stated.renamed_columns)) as statements
     from statements
     group by database_name, format
 
@@ -71,7 +71,7 @@ renamed as (
             filter(
                 candidates,
                 other -> exists(
-                    flatten(statements.renames),
+                    flatten(statements.renamed_columns),
                     rename -> (drift, other.drift) in (('new', 'vanished'), ('vanished', 'new'))
                     and lower(rename.previous_name) = lower(if(drift = 'new', other.column_name, column_name))
                     and lower(rename.name) = lower(if(drift = 'new', column_name, other.column_name))
@@ -121,7 +121,7 @@ tables as (
         format,
         min_by(ddl, struct(sequence, topic, partition, offset)) as ddl
     from statements
-    lateral view explode(stated.renamed_tables) as rename
+        lateral view explode(stated.renamed_tables) as rename
     group by database_name, schema_name, format, rename
 
 )
