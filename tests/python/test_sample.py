@@ -47,6 +47,12 @@ def test_all_unit_tests_of_dbt_pass(sample):
     assert len(passed) > 14 * 20
 
 
+def test_a_warning_names_the_view_to_look_at(sample):
+    said = (sample.home / "logs" / "dbt.log").read_text()
+    assert "messages_are_not_rejected: look at silver.rejected_by_reason and" in said
+    assert "look at gold.gold_problems." in said
+
+
 def test_everything_is_landed(sample):
     assert sample.report.problems == []
     assert sum(sample.report.messages.values()) == 160
