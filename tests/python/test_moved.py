@@ -1,4 +1,4 @@
-"""What was deleted of silver and gold is built again, but silver not over a loss."""
+"""A lakehouse that was moved or copied just opens; silver is not built again over a loss."""
 
 import shutil
 from contextlib import contextmanager
@@ -17,6 +17,21 @@ SNAPSHOT = """snapshots:
     config: {schema: kept, file_format: delta, unique_key: id, strategy: check, check_cols: [name]}
 """
 ALL = "select * from gold.things"
+OLD_AND_NEW = "select name from gold.things_as_of(timestamp '2036-01-01') order by id"
+# Every table that the project or a user has made, with the file that each row is read from.
+FILES = [
+    f"select distinct _metadata.file_path as path from {table}"
+    for table in (
+        "bronze.messages",
+        "silver.events",
+        "silver.topics",
+        "gold_storage.things",
+        "gold_storage.things_history",
+        "marts.names",
+        "marts.by_day",
+        "kept.things_snapshot",
+    )
+]
 
 
 def write_project(project):
@@ -59,6 +74,64 @@ def reopened(lakehouse, home=None):
     yield former
     lakehouse.home = home or former
     lakehouse.process.enter(lakehouse.home, lakehouse.project)
+
+
+def content(home):
+    return {path: path.read_bytes() for path in (home / "warehouse").rglob("*") if path.is_file()}
+
+
+def read_from(lakehouse):
+    return {row["path"] for query in FILES for row in lakehouse.query(query)}
+
+
+@pytest.mark.long
+def test_a_copy_opens_and_leaves_the_original_alone(lakehouse, tmp_path):
+    original, copy = lakehouse.home, tmp_path / "a copy of 50% café's_lake"
+    with reopened(lakehouse, copy):
+        shutil.copytree(original, copy)
+    before = content(original)
+    assert lakehouse.query(OLD_AND_NEW) == [{"name": "one"}, {"name": "two"}]
+    assert lakehouse.query("select count(*) as n from marts.stored") == [{"n": 2}]
+    paths = read_from(lakehouse)
+    assert paths and not [path for path in paths if str(original) in path]
+    assert all("a%20copy%20of%2050%25%20caf" in path for path in paths)
+    said = lakehouse.dbt("run", "-s", "events", "row_images", *MODELS)
+    assert {said["events"], said["things"], said["things_history"]} == {"NOTHING NEW"}
+    deliver(lakehouse, change("UPDATE", 2, thing(1, "of the copy"), old=[{"name": "one"}]))
+    lakehouse.query("insert into marts.by_day values (2, '2026-11-02')")
+    lakehouse.query("create table marts.of_the_copy using parquet as select 1 as n")
+    lakehouse.dbt("snapshot")
+    assert content(original) == before
+    assert lakehouse.query("select name from marts.names order by 1") == [
+        {"name": "of the copy"},
+        {"name": "one"},
+        {"name": "two"},
+    ]
+    of_the_copy = content(copy)
+    with reopened(lakehouse, original):
+        pass
+    assert lakehouse.query("select name from gold.things order by id") == [
+        {"name": "one"},
+        {"name": "two"},
+    ]
+    deliver(lakehouse, change("UPDATE", 3, thing(2, "of the original"), old=[{"name": "two"}]))
+    lakehouse.query("insert into marts.by_day values (3, '2026-11-03')")
+    assert not [path for path in read_from(lakehouse) if "a%20copy" in path]
+    assert content(copy) == of_the_copy
+
+
+def test_a_renamed_folder_opens_also_through_a_link(lakehouse):
+    names = lakehouse.query(f"{ALL} order by id")
+    renamed = lakehouse.home.with_name("renamed")
+    with reopened(lakehouse, renamed) as former:
+        former.rename(renamed)
+    assert lakehouse.query(f"{ALL} order by id") == names
+    linked = renamed.with_name("linked")
+    linked.symlink_to(renamed)
+    with reopened(lakehouse, linked):
+        pass
+    assert lakehouse.dbt("run", "-s", "events", *MODELS)["events"] == "NOTHING NEW"
+    assert lakehouse.query(f"{ALL} order by id") == names
 
 
 def test_gold_is_built_again_from_silver_after_its_folder_was_deleted(lakehouse):
