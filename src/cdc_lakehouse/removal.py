@@ -36,7 +36,10 @@ class Removal:
     """What one command removes.
 
     `runs` are (topic, partition, first offset, last offset, messages), as `runs_of` finds them;
-    `rows` are identities of silver.events, `models` what is built anew without them: name, table.
+    `rows` are identities of silver.events, `models` and `tests` what is built anew without them:
+    name, table. `cleaned` are the other tables that lose rows (what `Finder.remove` takes), with
+    `hashes` in the place of keys; `left` and `undecided` those that do not: table, why. `files`
+    delivered the messages.
     """
 
     reason: str
@@ -44,6 +47,12 @@ class Removal:
     runs: list[list]
     rows: list[list] = field(default_factory=list)
     models: list[list[str]] = field(default_factory=list)
+    tests: list[list[str]] = field(default_factory=list)
+    cleaned: list[list] = field(default_factory=list)
+    hashes: list[str] = field(default_factory=list)
+    left: list[list[str]] = field(default_factory=list)
+    undecided: list[list[str]] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
     began_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat())
     performed_by: str = field(default_factory=bronze.performer)
     number: str = field(default_factory=lambda: uuid.uuid4().hex)
