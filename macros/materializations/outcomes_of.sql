@@ -33,7 +33,8 @@
 {% macro window_to_settle() -%}
     {%- set messages = api.Relation.create(schema='bronze', identifier='messages') -%}
     {%- set target = this.incorporate(type='table') -%}
-    {%- set exists = load_cached_relation(this) is not none or adapter.adopt(target) -%}
+    {%- if adapter.version_read(target, 'bronze.messages') < 0 -%}{% do adapter.refuse_build_over_loss() %}{%- endif -%}
+    {%- set exists = adapter.adopt(target, load_cached_relation(this) is not none) -%}
     {%- set columns = model.columns.values() | list -%}
     {%- set is_asked = exists and should_full_refresh() -%}
     {%- set is_changed = exists and adapter.changed_columns(target, columns) | length > 0 -%}

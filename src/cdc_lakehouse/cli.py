@@ -185,8 +185,9 @@ def erase(options: argparse.Namespace) -> int:
     if options.keys_file:
         subjects = read_keys(Path(options.keys_file).absolute())
     project_dir = enter_project(options.project_dir)
-    print(erase(options.table, subjects, project_dir, options.dry_run))
-    return 0
+    report = erase(options.table, subjects, project_dir, options.dry_run)
+    print(report.text)
+    return 0 if report.is_complete else 1
 
 
 def expire(options: argparse.Namespace) -> int:

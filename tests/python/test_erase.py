@@ -158,7 +158,7 @@ def land(lakehouse, folder, number, *topics):
 
 
 def _erase(table, subjects, dry_run):
-    return erasure.erase(table, subjects, os.getcwd(), dry_run)
+    return erasure.erase(table, subjects, os.getcwd(), dry_run).text
 
 
 def _lakehouse(*arguments):

@@ -39,6 +39,7 @@ from cdc_lakehouse.latest_changes import (
     read_latest,
 )
 from cdc_lakehouse.project import use_project
+from cdc_lakehouse.removal import refuse_build_over_loss
 from cdc_lakehouse.routes import read_routes
 from cdc_lakehouse.session import (
     FEW_BYTES,
@@ -165,25 +166,40 @@ class LakehouseAdapter(SparkAdapter):
         return mark.get() if mark.isDefined() else None
 
     @available.parse(lambda *args, **kwargs: False)
-    def adopt(self, relation: BaseRelation) -> bool:
-        """Give a table that the metastore does not know, but that is there, its name.
+    def adopt(self, relation: BaseRelation, is_named: bool) -> bool:
+        """Make the metastore and the folder of a Delta table agree on whether there is one.
 
         Delta commits a new table before the metastore learns of it, and refuses to make one where
-        a folder is: after a kill in between, or without the old metastore, no run could go on.
+        a folder is: after a kill in between, or without the old metastore, no run could go on. Nor
+        could one where somebody has deleted the folder of a table that the metastore names.
+
+        Args:
+            relation: a table of this project.
+            is_named: whether the metastore knows it.
 
         Returns:
-            Whether there was one. What a CREATE has left that committed nothing is removed.
+            Whether there is a table. What a CREATE has left that committed nothing is removed.
         """
         folder = warehouse_path(relation.schema, relation.identifier)
         if any((folder / "_delta_log").glob("[0-9]*.json")):
-            location = quoted(str(folder))
-            with short_errors():
-                self._spark().sql(f"create schema if not exists {relation.schema}")
-                self._spark().sql(f"create table {relation} using delta location {location}")
+            if not is_named:
+                location = quoted(str(folder))
+                with short_errors():
+                    self._spark().sql(f"create schema if not exists {relation.schema}")
+                    self._spark().sql(f"create table {relation} using delta location {location}")
             return True
+        if is_named:
+            with short_errors():
+                self._spark().sql(f"drop table if exists {relation}")
         if folder.is_dir():
             shutil.rmtree(folder)
         return False
+
+    @available.parse(lambda *args, **kwargs: None)
+    def refuse_build_over_loss(self) -> None:
+        """Refuse to build silver.events from nothing where bronze has removed messages."""
+        with short_errors():
+            refuse_build_over_loss(self._spark())
 
     @available.parse(lambda *args, **kwargs: None)
     def remove_table(self, relation: BaseRelation) -> None:
