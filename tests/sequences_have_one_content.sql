@@ -1,5 +1,5 @@
 -- Different changes of one table with one place in the source: the format's position is not unique, so the delivery decided
 -- which of them gold shows. See silver.conflicting_changes, and the page of the format.
-{{ config(severity='warn') }}
+{{ config(severity='warn', meta={'look_at': 'silver.conflicting_changes'}) }}
 
 select * from {{ ref('conflicting_changes') }}

@@ -9,7 +9,7 @@ messages as (
 
     select
         *,
-        {{ exact_json(canal_fields(more=', columnType map<string, string>'), statement='sql') }} as exact
+        {{ exact_json(canal_fields(more=', columnType map<string, string>, dbType string'), statement='sql') }} as exact
     from {{ ref('messages') }}
     where format = '{{ format }}'
 
@@ -19,7 +19,7 @@ envelopes as (
 
     select
         *,
-        {{ read_json(canal_fields(more=', columnType map<string, string>')) }} as json
+        {{ read_json(canal_fields(more=', columnType map<string, string>, dbType string')) }} as json
     from messages
 
 ),
@@ -38,6 +38,8 @@ read as (
         {{ database_or_default('json.database', 'kind') }} as source_database,
         coalesce(get(truncated, 0).table_name, nullif(json.table, '')) as source_table,
         coalesce(json.mysqltype, json.columntype) as sent_types,
+        -- Types of MySQL have a field of their own.
+        coalesce(lower(nullif(json.dbtype, '')), if(json.mysqltype is not null, 'mysql', null)) as source_type,
         {{ field_of_rows(deleted_row_in) }} as image_field,
         if(image_field = 'old', json.old, json.data) as row_images,
         if(json.type = 'UPDATE', json.old, cast(null as array<map<string, string>>)) as old_images
@@ -111,6 +113,7 @@ select
     if(row_operation = 'delete' or (row_operation = 'update' and old_image is not null), false, null) as before_is_complete,
     if(row_operation <> 'delete', row_operation <> 'update' and looks_whole, null) as after_is_complete,
     if(outcome = 'row_change', types, null) as column_types,
+    if(outcome = 'rejected', null, source_type) as source_type,
     if(outcome in ('schema_change', 'truncate'), sql, null) as ddl,
     if(outcome = 'schema_change', dropped, null) as dropped_tables,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('es', 'milliseconds') }}) as committed_at,

@@ -46,7 +46,7 @@
 
 {#- Whether the table exists; one of another materialization is dropped, for its columns mean something else. -#}
 {% macro has_table_of_kind(storage, kind) -%}
-    {%- set exists = load_relation(storage) is not none or adapter.adopt(storage) -%}
+    {%- set exists = adapter.adopt(storage, load_relation(storage) is not none) -%}
     {%- if exists and adapter.table_property(storage, 'cdc_lakehouse.kind') != kind -%}
         {% do log(storage ~ ' is made anew: it was of another materialization', info=true) %}
         {% do adapter.remove_table(storage) %}
@@ -63,7 +63,7 @@
     {%- endfor -%}
     {%- set sources = [] -%}
     {%- for column in columns -%}
-        {% do sources.append(source_name(column)) %}
+        {% do sources.append(source_name(column) ~ (' inferred' if is_inferred(column) else '')) %}
     {%- endfor -%}
     {{ return(local_md5(tojson([statement, key, options, sources]))) }}
 {%- endmacro %}

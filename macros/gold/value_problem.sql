@@ -7,9 +7,15 @@
     {{ text_literal((column.meta or {}).get('source', column.name)) }}
 {%- endmacro %}
 
+{#- Whether a column's type was inferred from values, `meta: {inferred: true}`: then a value must keep its text. -#}
+{% macro is_inferred(column) -%}
+    {{ return((column.meta or {}).get('inferred', false)) }}
+{%- endmacro %}
+
 {#-
-    Why a value does not fit its column's type, null if it does: zero_date, out_of_range, loses_digits or invalid; not_carried
-    where the change carries a part only of the source columns that it is made from.
+    Why a value does not fit its column's type, null if it does: zero_date, out_of_range, loses_digits or invalid; altered where
+    the type was inferred and would write the text otherwise (01234 as 1234), but for zeros behind the point; not_carried where
+    the change carries a part only of the source columns that it is made from.
     A value counts as lost where the source has a text and the projection gives null, or gives fewer digits. Most values can
     have lost none: the text, for which the image is searched, is not asked for then.
 -#}
@@ -33,6 +39,11 @@
         when {{ text }} rlike '[ T].*[1-9]' then 'loses_digits'
         {%- elif data_type.startswith('timestamp') %}
         when length(regexp_extract({{ text }}, r'\.([0-9]*?)0*$', 1)) > 6 then 'loses_digits'
+        {%- endif %}
+        {%- if is_inferred(column) and data_type.startswith('decimal') %}
+        when not startswith(cast({{ value }} as string), {{ text }}) then 'altered'
+        {%- elif is_inferred(column) %}
+        when {{ text }} <> cast({{ value }} as string) then 'altered'
         {%- endif %}
     end
 {%- endmacro %}

@@ -22,8 +22,17 @@
         {% do properties.update({'cdc_lakehouse.resettled': tojson(resettled_tables(target))}) %}
     {%- elif not window.exists -%}
         {% do run_query(create_delta_table(target, columns, properties)) %}
+    {%- elif window.added -%}
+        {% do log(
+            target ~ ' gets the columns ' ~ window.added | join(', ') ~ '. Bronze no longer holds all of its messages, so it is not rebuilt:'
+            ~ ' these columns are null in the rows that it has.', info=true
+        ) %}
+        {% do run_query(add_columns(target, columns, window.added)) %}
     {%- endif -%}
     {%- set resettles = prepare_new_messages(window, target) if window.profile or read is none else false -%}
+    {%- if window.profile or read is none -%}
+        {% do adapter.find_latest_changes(target, read, 'resettled_rows' if resettles else none) %}
+    {%- endif -%}
 
     {%- if not window.profile and read is not none -%}
         {{ nothing_new() }}
@@ -46,6 +55,7 @@
             {%- else -%} {{ insert_by_name(target, columns, 'select * from outcomes') }}
             {%- endif -%}
         {%- endcall %}
+        {% do adapter.keep_latest_changes(target, read, last) %}
     {%- endif -%}
 
     {{ run_hooks(post_hooks) }}

@@ -23,6 +23,18 @@
     {{ table_settings(properties, cluster_by) }}
 {%- endmacro %}
 
+{#- Add those columns of its definition to a table that are among `names`, each in its place. -#}
+{% macro add_columns(relation, columns, names) -%}
+    alter table {{ relation }} add columns (
+        {%- for column in columns %}
+        {%- if column.name in names %}
+        {{- ',' if column.name != names[0] }}
+        {{- column_definitions([column]) }} {{ 'after ' ~ adapter.quote(loop.previtem.name) if loop.previtem is defined else 'first' }}
+        {%- endif %}
+        {%- endfor %}
+    )
+{%- endmacro %}
+
 {% macro table_settings(properties, cluster_by=[]) -%}
     {%- if cluster_by -%}
     cluster by ({% for name in cluster_by %}{{ adapter.quote(name) }}{{ ', ' if not loop.last }}{% endfor %})

@@ -14,7 +14,7 @@
 
 {#- The columns of the contract, each behind the model's name, so that an error says which model lacks which. -#}
 {% macro columns_of_outcomes(model_name) -%}
-    {%- for name in model.columns if name != 'loaded_at' %}{{ model_name }}.{{ adapter.quote(name) }}{{ ', ' if not loop.last }}{% else %}*{% endfor -%}
+    {%- for name in model.columns if name not in ('is_late', 'loaded_at') %}{{ model_name }}.{{ adapter.quote(name) }}{{ ', ' if not loop.last }}{% else %}*{% endfor -%}
 {%- endmacro %}
 
 {% macro formats_to_settle(formats) -%}
@@ -35,12 +35,20 @@
 {% macro window_to_settle() -%}
     {%- set messages = api.Relation.create(schema='bronze', identifier='messages') -%}
     {%- set target = this.incorporate(type='table') -%}
-    {%- set exists = load_cached_relation(this) is not none or adapter.adopt(target) -%}
-    {%- set rebuild = exists and (should_full_refresh() or has_changed_columns(target, model.columns.values() | list)) -%}
-    {%- if rebuild -%}{{ refuse_to_lose_outcomes(target) }}{%- endif -%}
+    {%- if adapter.version_read(target, 'bronze.messages') < 0 -%}{% do adapter.refuse_build_over_loss() %}{%- endif -%}
+    {%- set exists = adapter.adopt(target, load_cached_relation(this) is not none) -%}
+    {%- set columns = model.columns.values() | list -%}
+    {%- set is_asked = exists and should_full_refresh() -%}
+    {%- set is_changed = exists and adapter.changed_columns(target, columns) | length > 0 -%}
+    {%- set lost = outcomes_without_messages(target) if is_asked or is_changed else none -%}
+    {%- set added = adapter.columns_to_add(target, columns, lost['outcomes'] > 0) if is_changed and not is_asked else [] -%}
+    {%- set rebuild = is_asked or (exists and not added and has_changed_columns(target, columns)) -%}
+    {%- if rebuild -%}{{ refuse_to_lose_outcomes(target, lost) }}{%- endif -%}
     {%- set read = adapter.watermark(target, 'bronze.messages') if exists and not rebuild else none -%}
     {%- set last = adapter.delta_version(messages) -%}
-    {%- set window = {'messages': messages, 'read': read, 'last': last, 'exists': exists, 'rebuild': rebuild, 'profile': [], 'formats': []} -%}
+    {%- set window = {
+        'messages': messages, 'read': read, 'last': last, 'exists': exists, 'rebuild': rebuild, 'added': added, 'profile': [], 'formats': []
+    } -%}
     {%- if read is none or read < last -%}
         {% do adapter.expect_new_rows(messages, read) %}
         {{ name_query('new_deliveries', new_deliveries(messages, read, last)) }}
@@ -52,16 +60,17 @@
     {{ return(window) }}
 {%- endmacro %}
 
-{#-
-    A change log that is built anew has what bronze holds: stop where it holds outcomes of messages that are no longer there,
-    unless somebody says so.
--#}
-{% macro refuse_to_lose_outcomes(target) -%}
-    {%- set lost = run_query(
+{#- How many rows of a change log, and of what time, are of messages that bronze no longer holds. -#}
+{% macro outcomes_without_messages(target) -%}
+    {{ return(run_query(
         'select count(*) as outcomes, min(committed_at) as first_committed_at, max(committed_at) as last_committed_at from ' ~ target
         ~ ' as settled where exists (select 1 from bronze.removed_messages as runs where settled.topic = runs.topic'
         ~ ' and settled.partition = runs.partition and settled.offset between runs.first_offset and runs.last_offset)'
-    ).rows[0] -%}
+    ).rows[0]) }}
+{%- endmacro %}
+
+{#- A change log that is built anew has what bronze holds: stop where it would lose rows, unless somebody says so. -#}
+{% macro refuse_to_lose_outcomes(target, lost) -%}
     {%- if lost['outcomes'] and env_var('LAKEHOUSE_LOSE_REMOVED', '') != 'yes' -%}
         {{ exceptions.raise_compiler_error(
             target ~ ' cannot be built anew without loss: ' ~ lost['outcomes'] ~ ' of its rows, committed from '

@@ -49,7 +49,7 @@
 
 {#- The rows of new messages that were settled before. -#}
 {% macro rows_settled_before(target, ranges) -%}
-    select topic, partition, offset, row_number, kind, database_name, schema_name, table_name, dropped_tables
+    select topic, partition, offset, row_number, kind, database_name, schema_name, table_name, sequence, is_late, dropped_tables
     from {{ target }} as settled
     where
         ({{ ranges | join(' or ') }})
@@ -127,15 +127,20 @@
 
 {#-
     Give messages that were settled before their new outcome, and the others their first, in one commit. What a message was
-    before, and is no longer, comes without a kind.
+    before, and is no longer, comes without a kind. A change that keeps its place stays as late as it was.
 -#}
 {% macro resettle_messages(target, sql) -%}
     merge into {{ target }} as settled
     using (
-        select * from (
+        select
+            * except (is_late, sequence_before, was_late),
+            if(sequence = sequence_before, was_late, is_late) as is_late
+        from (
             {{ sql }}
         ) as outcome
-        full outer join (select topic, partition, offset, row_number from resettled_rows) as before
+        full outer join (
+            select topic, partition, offset, row_number, sequence as sequence_before, is_late as was_late from resettled_rows
+        ) as before
             using (topic, partition, offset, row_number)
     ) as outcome
     on

@@ -33,3 +33,8 @@
 {% macro is_only_looked_at() -%}
     {{ return(flags.WHICH in ('show', 'compile', 'generate')) }}
 {%- endmacro %}
+
+{#- How far earlier runs came in the order of each source table: a temporary view that the materialization makes. -#}
+{% macro latest_changes() -%}
+    latest_changes
+{%- endmacro %}

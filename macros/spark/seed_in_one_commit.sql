@@ -19,9 +19,7 @@
 
 {#- Only a seed without rows is made here: the rows bring their table. -#}
 {% macro lakehouse__create_csv_table(model, agate_table) -%}
-    {%- if load_relation(this) is none -%}
-        {% do adapter.adopt(this) %}
-    {%- endif -%}
+    {% do adapter.adopt(this, load_relation(this) is not none) %}
     {%- if agate_table.rows | length > 0 -%}
         {{ return('') }}
     {%- endif -%}

@@ -55,6 +55,7 @@ select
     table_name,
     concat_ws('.', database_name, schema_name, table_name) as source_table,
     format,
+    source_type,
     ddl,
     sequence,
     committed_at,

@@ -9,6 +9,15 @@ outcomes as (
 )
 
 select
-    *,
+    outcomes.*,
+    case
+        when outcomes.kind in ('row_change', 'truncate') then coalesce(outcomes.sequence < latest.sequence, false)
+    end as is_late,
     current_timestamp() as loaded_at
 from outcomes
+left join {{ latest_changes() }} as latest
+    on
+        outcomes.format = latest.format
+        and outcomes.database_name <=> latest.database_name
+        and outcomes.schema_name <=> latest.schema_name
+        and outcomes.table_name <=> latest.table_name

@@ -99,6 +99,7 @@ outcomes as (
         count_if(kind in ('transaction_begin', 'transaction_end')) as transaction_markers,
         count_if(kind = 'control') as controls,
         count_if(kind = 'rejected') as rejected,
+        count_if(is_late) as late_changes,
         max(committed_at) as last_committed_at,
         max(ingested_at) as last_ingested_at
     from {{ ref('events') }}
@@ -134,6 +135,7 @@ select
     coalesce(outcomes.controls, 0) as controls,
     coalesce(outcomes.rejected, 0) as rejected,
     coalesce(copies.repeated_changes, 0) as repeated_changes,
+    coalesce(outcomes.late_changes, 0) as late_changes,
     received.repeated_identities,
     received.offsets - received.messages as missing_offsets,
     received.first_offset,

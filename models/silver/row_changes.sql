@@ -41,6 +41,7 @@ select
     coalesce(before_is_complete, first_half_is_complete) as before_is_complete,
     after_is_complete,
     column_types,
+    source_type,
     committed_at,
     produced_at,
     ingested_at,
@@ -48,6 +49,7 @@ select
     transaction_id,
     transaction_row,
     bronze_version,
+    is_late,
     loaded_at
 from paired
 where not has_second_half

@@ -10,6 +10,7 @@ select
     schema_name,
     table_name,
     ddl,
+    source_type,
     committed_at,
     produced_at,
     sequence,

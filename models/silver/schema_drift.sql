@@ -17,7 +17,7 @@ statements_of_databases as (
     select
         database_name,
         format,
-        collect_list(struct(sequence, committed_at, ddl, schema_name, table_name, stated.names, stated.renamed_columns as renames)) as statements
+        collect_list(struct(sequence, committed_at, ddl, schema_name, table_name, stated.names, stated.renamed_columns)) as statements
     from statements
     group by database_name, format
 
@@ -30,6 +30,7 @@ drifts as (
         schema_name,
         table_name,
         format,
+        source_type,
         column_name,
         whole_image_sequences,
         stack(
@@ -70,7 +71,7 @@ renamed as (
             filter(
                 candidates,
                 other -> exists(
-                    flatten(statements.renames),
+                    flatten(statements.renamed_columns),
                     rename -> (drift, other.drift) in (('new', 'vanished'), ('vanished', 'new'))
                     and lower(rename.previous_name) = lower(if(drift = 'new', other.column_name, column_name))
                     and lower(rename.name) = lower(if(drift = 'new', column_name, other.column_name))
@@ -104,6 +105,7 @@ tables as (
         'dropped_table' as drift,
         cast(null as string) as previous_name,
         struct(sequence, committed_at, topic, partition, offset) as place,
+        source_type,
         format,
         ddl
     from {{ ref('dropped_tables') }}
@@ -115,10 +117,11 @@ tables as (
         'renamed_table' as drift,
         rename.previous_name,
         min(struct(sequence, committed_at, topic, partition, offset)) as place,
+        min_by(source_type, struct(sequence, topic, partition, offset)) as source_type,
         format,
         min_by(ddl, struct(sequence, topic, partition, offset)) as ddl
     from statements
-    lateral view explode(stated.renamed_tables) as rename
+        lateral view explode(stated.renamed_tables) as rename
     group by database_name, schema_name, format, rename
 
 )
@@ -132,6 +135,7 @@ select
     counterpart.column_name as previous_name,
     coalesce(counterpart.type_before, type_before) as previous_type,
     type_after as column_type,
+    source_type,
     format,
     place.sequence,
     place.committed_at,
@@ -152,6 +156,7 @@ select
     previous_name,
     cast(null as string) as previous_type,
     cast(null as string) as column_type,
+    source_type,
     format,
     place.*,
     ddl,

@@ -11,6 +11,7 @@ shapes as (
         schema_name,
         table_name,
         format,
+        source_type,
         sort_array(array_union(coalesce(map_keys(after), array()), coalesce(map_keys(before), array()))) as names,
         sort_array(map_entries(column_types)) as types,
         after is not null and coalesce(after_is_complete, false) as is_whole,
@@ -18,18 +19,22 @@ shapes as (
         max(struct(sequence, committed_at, topic, partition, offset)) as last_seen
     from {{ ref('events') }}
     where kind = 'row_change'
-    group by 1, 2, 3, 4, 5, 6, 7
+    group by 1, 2, 3, 4, 5, 6, 7, 8
 
 ),
 
 shapes_beside_whole as (
 
     select
-        *,
-        collect_list(if(is_whole, struct(first_seen, last_seen), null)) over (
-            partition by database_name, schema_name, table_name, format
-        ) as whole_images
+        * except (source_type),
+        -- Rows that silver already had when it began to keep it lack it: they are of the one database that others name.
+        coalesce(
+            source_type,
+            if(min(source_type) over one_table = max(source_type) over one_table, min(source_type) over one_table, null)
+        ) as source_type,
+        collect_list(if(is_whole, struct(first_seen, last_seen), null)) over one_table as whole_images
     from shapes
+    window one_table as (partition by database_name, schema_name, table_name, format)
 
 ),
 
@@ -58,6 +63,7 @@ columns_by_type as (
         schema_name,
         table_name,
         format,
+        source_type,
         column_name,
         lower(replace(type_text, ' ', '')) as plain_type,
         type_text rlike '^[0-9]+$' as is_number,
@@ -66,7 +72,7 @@ columns_by_type as (
         max(last_seen) as last_seen,
         any_value(whole_images) as whole_images
     from typed
-    group by 1, 2, 3, 4, 5, 6, 7
+    group by 1, 2, 3, 4, 5, 6, 7, 8
 
 ),
 
@@ -81,8 +87,9 @@ compared as (
             partition by database_name, schema_name, table_name, format, column_name
         ) as column_last_seen,
         -- Some formats give the number of a type where there is no value to tell its name: numbers compare with numbers.
+        -- Those of two kinds of databases mean different types.
         lag(column_type) over (
-            partition by database_name, schema_name, table_name, format, column_name, is_number
+            partition by database_name, schema_name, table_name, format, source_type, column_name, is_number
             order by first_seen
         ) as previous_type
     from columns_by_type
@@ -96,6 +103,7 @@ select
     format,
     column_name,
     column_type,
+    source_type,
     previous_type,
     first_seen,
     last_seen,

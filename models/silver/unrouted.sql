@@ -24,6 +24,7 @@ select
     cast(null as boolean) as before_is_complete,
     cast(null as boolean) as after_is_complete,
     cast(null as map<string, string>) as column_types,
+    cast(null as string) as source_type,
     cast(null as string) as ddl,
     cast(null as array<struct<database_name: string, schema_name: string, table_name: string>>) as dropped_tables,
     cast(null as timestamp) as committed_at,

@@ -2,9 +2,10 @@
 
 import json
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -14,19 +15,25 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.bronze import quoted
 from cdc_lakehouse.column_types import SeenType, column_types
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.value_types import Fit, fits_of_tables
 
 CHANGES = """
     select
-        database_name, schema_name, table_name, format, key_columns, column_types, sequence,
+        database_name, schema_name, table_name, format, source_type, key_columns, column_types,
+        sequence, operation in ('snapshot', 'insert', 'delete') as is_as_sent,
         coalesce(after, before) as image,
-        if(after is null, before_is_complete, after_is_complete) as is_complete
+        coalesce(if(after is null, before_is_complete, after_is_complete), false) as is_complete
     from silver.events
     where kind = 'row_change'
 """
+# Updates may be completed from the row before, which moves the columns that they changed.
 TABLES = f"""
     select
         database_name, schema_name, table_name,
-        max_by(map_keys(image), struct(is_complete, sequence)) as newest_columns,
+        max_by(
+            map_keys(image),
+            struct(is_complete, is_as_sent, if(is_complete, 0, size(image)), sequence)
+        ) as newest_columns,
         max_by(key_columns, sequence) filter (where key_columns is not null) as key_columns
     from ({CHANGES})
     group by database_name, schema_name, table_name
@@ -34,11 +41,12 @@ TABLES = f"""
 """
 COLUMNS = f"""
     select
-        database_name, schema_name, table_name, format, name, column_types[name] as type,
+        database_name, schema_name, table_name, format, source_type, name,
+        column_types[name] as type,
         bool_or(image[name] rlike '^[0-9]+-[0-9]{{2}}-[0-9]{{2}}[ T].*[1-9]') as has_clock
-    from ({CHANGES}) lateral view explode(map_keys(image)) as name
-    group by database_name, schema_name, table_name, format, name, column_types[name]
-    order by min(sequence), name
+    from ({CHANGES}) lateral view posexplode(map_keys(image)) as place, name
+    group by database_name, schema_name, table_name, format, source_type, name, column_types[name]
+    order by min(struct(sequence, place)), name
 """
 ANCHORS = """anchors:
   - &sequence {name: _sequence, data_type: string, description: "{{ doc('sequence') }}"}
@@ -77,6 +85,10 @@ VIEWS = ("_without_key", "_problems")
 HISTORY_COLUMNS = frozenset(("valid_from", "valid_to", "is_current"))
 
 
+class KeylessTableError(LakehouseError):
+    """A table whose messages name no key: a person has to name it."""
+
+
 @dataclass(frozen=True)
 class SourceTable:
     """A table as silver has seen it.
@@ -84,7 +96,8 @@ class SourceTable:
     `columns` are in the order of the newest whole row, `types` maps a column that messages give a
     type to its wording and the Spark type of `column_types`; `key` is None where no message names
     one or carries a row's id. `is_alone` tells whether no other schema of the database has a table
-    of this name.
+    of this name, `has_twin` whether another table differs from it only in upper and lower case.
+    `fits` are the types that all values of columns fit that messages give no type.
     """
 
     database: str
@@ -94,6 +107,13 @@ class SourceTable:
     types: dict[str, tuple[str, str]]
     key: tuple[str, ...] | None
     is_alone: bool = True
+    has_twin: bool = False
+    fits: dict[str, Fit] = field(default_factory=dict)
+
+    def inferred(self) -> "SourceTable":
+        """Return the table with the types that its values fit for those that messages lack."""
+        types = {column: ("", fit.data_type) for column, fit in self.fits.items()}
+        return replace(self, types=types | self.types)
 
     def __str__(self) -> str:
         parts = [part for part in (self.database, self.schema, self.name) if part is not None]
@@ -112,16 +132,19 @@ def seen_tables(spark: SparkSession) -> list[SourceTable]:
     for row in spark.sql(COLUMNS).collect():
         found[row[:3]].append(row)
     tables = spark.sql(TABLES).collect()
+    fits = fits_of_tables(spark)
     names = [(row.database_name, row.table_name) for row in tables]
+    lower_names = [_lower(row[:3]) for row in tables]
     seen = []
     for row in tables:
         columns = found[row[:3]]
         types = [
-            SeenType(c.format, c.name, c.type, bool(c.has_clock))
+            SeenType(c.format, c.name, c.type, bool(c.has_clock), c.source_type)
             for c in columns
             if c.type is not None
         ]
         column_names = tuple(dict.fromkeys((*row.newest_columns, *(c.name for c in columns))))
+        typed = {each.column for each in types}
         row_id = (ROW_ID,) if ROW_ID in column_names else None
         seen.append(
             SourceTable(
@@ -130,9 +153,19 @@ def seen_tables(spark: SparkSession) -> list[SourceTable]:
                 types=column_types(types, has_schema=row.schema_name is not None),
                 key=tuple(row.key_columns) if row.key_columns else row_id,
                 is_alone=names.count((row.database_name, row.table_name)) == 1,
+                has_twin=lower_names.count(_lower(row[:3])) > 1,
+                fits={
+                    column: fit
+                    for column, fit in fits.get(tuple(row[:3]), {}).items()
+                    if column not in typed
+                },
             )
         )
     return seen
+
+
+def _lower(names: Iterable[str | None]) -> tuple[str | None, ...]:
+    return tuple(name and name.lower() for name in names)
 
 
 def find_table(tables: Sequence[SourceTable], named: str) -> SourceTable:
@@ -191,8 +224,7 @@ class Gold:
         files = [*project_dir.glob("models/**/*.sql"), *project_dir.glob("seeds/**/*.csv")]
         self.taken = {path.stem.lower(): path for path in files}
         for path in self.folder.glob("*/*.yml"):
-            described = re.findall(r"^  - name: (\w+)$", path.read_text(), re.MULTILINE)
-            self.taken = {**dict.fromkeys(described, path), **self.taken}
+            self.taken = {**dict.fromkeys(_described(path), path), **self.taken}
 
     def reader_of(self, table: SourceTable, is_history: bool = False) -> Path | None:
         """Return the model that reads a table, None if there is none."""
@@ -208,12 +240,14 @@ class Gold:
         key: Sequence[str] | None = None,
         name: str | None = None,
         history: bool = False,
+        infer: bool = False,
     ) -> str:
         """Write the model of a table, and that of its history if wanted, each unless it is there.
 
         Args:
             key: names of columns in the source; None takes the key that messages name.
             name: of the model; None takes that of the table, with the database where it is taken.
+            infer: whether columns without a type get the one that their values fit.
 
         Returns:
             What was written, a line for each model.
@@ -229,6 +263,7 @@ class Gold:
                 "the YAML beside it."
             )
         _refuse_long_names(table)
+        table = table.inferred() if infer else table
         key = self._checked_key(table, key or table.key)
         if there:
             name = there.stem
@@ -243,30 +278,34 @@ class Gold:
         return "\n".join(self._write(table, key, model, is_history) for model, is_history in wanted)
 
     def add_all(
-        self, tables: Iterable[SourceTable], history: bool = False
+        self, tables: Iterable[SourceTable], history: bool = False, infer: bool = False
     ) -> tuple[list[str], int]:
         """Write the models of the tables that none reads yet; go on where one cannot be written.
 
         Returns:
-            What became of each table, a line each; how many could not be added.
+            What became of each table, a line each, those last that need their key named; how many
+            could not be added for another reason.
         """
-        lines, failures = [], 0
+        lines, keyless, failures = [], [], 0
         for table in tables:
             there = self.reader_of(table)
             if there and (not history or self.reader_of(table, is_history=True)):
                 lines.append(f"{table}: {self._short(there)} is there already")
                 continue
             try:
-                lines.append(self.add(table, history=history))
+                lines.append(self.add(table, history=history, infer=infer))
+            except KeylessTableError as error:
+                command = f"lakehouse add-table {shlex.quote(str(table))} --key A,B"
+                keyless.append(f"{table}: not added. {error} Type: {command}")
             except LakehouseError as error:
                 failures += 1
                 lines.append(f"{table}: not added. {error}")
-        return lines or ["silver has no row changes yet, of no table."], failures
+        return [*lines, *keyless] or ["silver has no row changes yet, of no table."], failures
 
     def _checked_key(self, table: SourceTable, key: Sequence[str] | None) -> Sequence[str]:
         columns = _listed(table.columns, 40)
         if not key:
-            raise LakehouseError(
+            raise KeylessTableError(
                 f"No message of {table} names its key. Name it, --key A,B, out of the columns "
                 f"{columns}."
             )
@@ -294,6 +333,7 @@ class Gold:
         parts = [_model_name(p) for p in (table.database, table.schema, table.name) if p]
         names = [parts[-1], f"{parts[0]}__{parts[-1]}"] if table.is_alone else [parts[-1]]
         names.append("__".join(parts))
+        names = [f"{name}{_case_of(table)}" for name in names]
         names += [f"{names[-1]}_{number}" for number in range(2, 1000)]
         names = [f"table_{name}" if name[0].isdigit() else name for name in names]
         return next(name for name in names if self._is_free(name, history))
@@ -320,44 +360,45 @@ class Gold:
             file.write(sql)
         yaml_path.write_text(joined)
         self.models[path], self.taken[model] = sql, path
-        if not is_history:
-            self._list_problems_of(model)
-        columns = f"{len(table.columns)} columns, key {', '.join(key)}"
-        return f"{table}: {self._short(path)} and {yaml_path.name}, {columns}"
+        to_do = "" if is_history else self._list_problems_of(model)
+        columns = f"{len(table.columns)} columns, key {', '.join(key)}{_lack_of_types(table)}"
+        return f"{table}: {self._short(path)} and {yaml_path.name}, {columns}{to_do}"
 
-    def _list_problems_of(self, model: str) -> None:
+    def _list_problems_of(self, model: str) -> str:
+        """Add a model to the list of gold_problems.sql; return what is left to do, if anything."""
         path = self.folder / "gold_problems.sql"
-        if not path.exists():
-            return
-        path.write_text(with_reference(path.read_text(), model))
+        if not path.exists():  # a project may do without
+            return ""
+        sql = with_problems_of(path.read_text(), model)
+        if sql is None:
+            return (
+                f". {self._short(path)} has no list `problems_of([ref('...'), ...])`: add "
+                f"ref('{model}') where it names the tables"
+            )
+        path.write_text(sql)
+        return ""
 
     def _short(self, path: Path) -> Path:
         return path.relative_to(self.project_dir)
 
 
-def with_reference(sql: str, model: str) -> str:
-    """Return the SQL of gold_problems with a model in the list of `problems_of`, in its order.
-
-    The list may be laid out in any way: the new name stands apart from its neighbour as that does
-    from what is before it.
-    """
-    inside = re.search(r"problems_of\(\s*\[(.*?)\]", sql, re.DOTALL)
-    reference = f"ref('{model}')"
-    if inside is None:
-        return sql
-    start, end = inside.span(1)
-    listed = list(re.compile(r"""ref\(\s*['"](\w+)['"]\s*\)""").finditer(sql, start, end))
-    if model in (each[1] for each in listed):
-        return sql
+def with_problems_of(sql: str, model: str) -> str | None:
+    """Return the text of gold_problems.sql with a model in its list; None if it has no list."""
+    listed = re.search(r"problems_of\(\s*\[(.*?)\]", sql, re.DOTALL)
     if not listed:
-        return sql[:start] + reference + sql[start:]
-    smaller = [each for each in listed if each[1] < model]
-    neighbour = smaller[-1] if smaller else listed[0]
-    before = sql[start : neighbour.start()]
-    gap = before[len(before.rstrip()) :]
-    if smaller:
-        return f"{sql[: neighbour.end()]},{gap or ' '}{reference}{sql[neighbour.end() :]}"
-    return f"{sql[: neighbour.start()]}{reference},{gap or ' '}{sql[neighbour.start() :]}"
+        return None
+    refs = list(re.finditer(r"(\s*)ref\(\s*['\"](\w+)['\"]\s*\)", listed[1]))
+    if model in (ref[2] for ref in refs):
+        return sql
+    entry, place = f"ref('{model}')", listed.start(1)
+    before = [ref for ref in refs if ref[2] < model]
+    if before:
+        place += before[-1].end()
+        entry = f",{before[-1][1] or ' '}{entry}"
+    elif refs:
+        place += refs[0].end(1)
+        entry = f"{entry},{refs[0][1] or ' '}"
+    return sql[:place] + entry + sql[place:]
 
 
 def gold_names(columns: Iterable[str], reserved: Iterable[str] = ()) -> dict[str, str]:
@@ -383,16 +424,16 @@ def model_sql(table: SourceTable, names: dict[str, str], is_history: bool) -> st
     """Return the text of a model's SQL file."""
     lines = ["{{ config(materialized='history') }}\n"] if is_history else []
     lines += ["select", "    {{ change_columns() }},"]
-    columns = []
     for column in table.columns:
         text, data_type = f"image[{_literal(column)}]", _data_type(table, column)
         if data_type == "binary":
             text = f"unhex({text})"
         elif data_type != "string":
             text = f"try_cast({text} as {data_type})"
-        name = names[column]
-        columns.append(f"    {text} as {_in_backticks(name) if _needs_backticks(name) else name}")
-    lines += [",\n".join(columns), "from {{ ref('row_images') }}"]
+        name = _in_backticks(names[column]) if _needs_backticks(names[column]) else names[column]
+        comma = "" if column == table.columns[-1] else ","
+        lines.append(f"    {text} as {name}{comma}{_comment(table, column)}")
+    lines.append("from {{ ref('row_images') }}")
     conditions = [f"{name} = {_literal(value)}" for name, value in _place(table) if value]
     if table.schema is None and not table.is_alone:
         conditions.insert(1, "schema_name is null")
@@ -433,14 +474,69 @@ def model_yaml(
         if _needs_backticks(names[column]):
             parts.append("quote: true")
         parts.append(f"data_type: {_scalar(_data_type(table, column))}")
-        if names[column] != column:
-            parts.append(f"meta: {{source: {_quoted(_for_jinja(column))}}}")
+        source = [f"source: {_quoted(_for_jinja(column))}"] if names[column] != column else []
+        inferred = ["inferred: true"] if _is_inferred(table, column) else []
+        if source or inferred:
+            parts.append(f"meta: {{{', '.join(source + inferred)}}}")
         word = _tidy(table.types[column][0]) if column in table.types else None
         kind = f", {word} in the source" if word else ", of no type in the messages"
+        if inferred:
+            kind += f"; this one is inferred from {_values(table.fits[column])}"
         parts.append(f'description: "Column `{_tidy(column)}`{kind}."')
         lines.append(f"      - {{{', '.join(parts)}}}")
     lines += [f"      - *{column}" for column in re.findall("&([a-z_]+)", ANCHORS)]
     return "\n".join(lines) + "\n"
+
+
+def _lack_of_types(table: SourceTable) -> str:
+    """Return what to know of columns that messages give no type, "" if there is nothing."""
+    lacking = [c for c in table.columns if not table.types.get(c, ("",))[0]]
+    fitting = [c for c in lacking if c in table.fits]
+    if not fitting and len(lacking) < len(table.columns):
+        return ""
+    columns = f"{len(lacking)} column{'s' if len(lacking) > 1 else ''}"
+    said = f". The messages name no type of {columns}"
+    if not fitting:
+        return f"{said}: text"
+    named = _listed([f"{c} ({table.fits[c].data_type})" for c in fitting])
+    if any(_is_inferred(table, c) for c in fitting):
+        return f"{said}; inferred from all values seen: {named}"
+    return f"{said}: text. All values seen would fit {named}: --infer takes these types"
+
+
+def _comment(table: SourceTable, column: str) -> str:
+    fit = table.fits.get(column)
+    if not fit:
+        return ""
+    if _is_inferred(table, column):
+        return f"  -- inferred from {_values(fit)}; a text that it alters is in _problems"
+    return f"  -- {fit.data_type} fits {_values(fit)}"
+
+
+def _is_inferred(table: SourceTable, column: str) -> bool:
+    return column in table.types and not table.types[column][0]
+
+
+def _values(fit: Fit) -> str:
+    return "the one value seen" if fit.texts == 1 else f"all {fit.texts:,} values seen"
+
+
+def _described(path: Path) -> list[str]:
+    """Return the names of the models that a YAML file describes."""
+    try:
+        return [model["name"] for model in yaml.safe_load(path.read_text())["models"] or ()]
+    except yaml.YAMLError as error:
+        raise LakehouseError(f"{path} is no YAML: {error}") from error
+    except (TypeError, KeyError):  # it describes no models
+        return []
+
+
+def _case_of(table: SourceTable) -> str:
+    """Return what tells the model of a table from that of a twin, whatever comes first."""
+    name = "".join(part for part in (table.database, table.schema, table.name) if part)
+    if not table.has_twin or name == name.lower():
+        return ""
+    return "_upper" if table.name == table.name.upper() else "_mixed"
 
 
 def _place(table: SourceTable) -> list[tuple[str, str | None]]:

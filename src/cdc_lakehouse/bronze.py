@@ -120,7 +120,7 @@ def attach_tables(spark: SparkSession) -> None:
     """Give bronze its names in the session's metastore, creating the tables if they are missing.
 
     Raises:
-        LakehouseError: the metastore speaks of another folder: the lakehouse was moved or copied.
+        LakehouseError: a metastore that is not of this folder alone names another one.
     """
     create_tables(spark)
     if not all(spark.catalog.tableExists(f"bronze.{name}") for name in TABLES):
@@ -132,9 +132,11 @@ def attach_tables(spark: SparkSession) -> None:
     named = catalog.getTable("bronze", MESSAGES).location().getPath()
     if named != str(_path(MESSAGES)):
         raise LakehouseError(
-            f"{_path(MESSAGES)} is called bronze.messages in {named}: the metastore of a lakehouse "
-            "that was moved or copied still names the old folder. Move it back, or start a new "
-            "one: keep warehouse/bronze.db, delete the rest and run `dbt build`."
+            f"The metastore has bronze.messages in {named}, but LAKEHOUSE_DIR has it in "
+            f"{_path(MESSAGES)}. Only a metastore that lies in LAKEHOUSE_DIR follows it when it is "
+            "moved or copied. Set LAKEHOUSE_DIR to the folder that the metastore names, or let the "
+            "profile name an empty metastore for this lakehouse alone: the next `dbt build` gives "
+            "it the tables that are there. Delete nothing of the warehouse."
         )
 
 

@@ -117,9 +117,8 @@ def show(options: argparse.Namespace) -> int:
     enter_project(options.project_dir)
     if options.table:
         run_query(f"select * from {options.table}", options.rows)
-    else:
-        show_lakehouse()
-    return 0
+        return 0
+    return 0 if show_lakehouse() else 1
 
 
 def query(options: argparse.Namespace) -> int:
@@ -146,11 +145,12 @@ def add_table(options: argparse.Namespace) -> int:
     gold = Gold(project_dir)
     with writing_models():
         if options.all:
-            lines, failures = gold.add_all(tables, options.history)
+            lines, failures = gold.add_all(tables, options.history, options.infer)
             print("\n".join(lines))
             return 1 if failures else 0
         key = split_names(options.key, ",") if options.key else None
-        print(gold.add(find_table(tables, options.table), key, options.name, options.history))
+        table = find_table(tables, options.table)
+        print(gold.add(table, key, options.name, options.history, options.infer))
     print("Fill in what the descriptions do not say, then run `dbt build`.")
     return 0
 
@@ -185,8 +185,9 @@ def erase(options: argparse.Namespace) -> int:
     if options.keys_file:
         subjects = read_keys(Path(options.keys_file).absolute())
     project_dir = enter_project(options.project_dir)
-    print(erase(options.table, subjects, project_dir, options.dry_run))
-    return 0
+    report = erase(options.table, subjects, project_dir, options.dry_run)
+    print(report.text)
+    return 0 if report.is_complete else 1
 
 
 def expire(options: argparse.Namespace) -> int:
@@ -293,6 +294,12 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--as", dest="name", metavar="NAME", help="of the model")
     command.add_argument(
         "--history", action="store_true", help="also write <name>_history, all versions of a row"
+    )
+    command.add_argument(
+        "--infer",
+        action="store_true",
+        help="give columns without a type in the messages the type that all values seen fit; "
+        "default: text, with that type in a comment",
     )
     command.set_defaults(run=add_table)
     _add_project(command)

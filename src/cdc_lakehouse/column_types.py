@@ -12,6 +12,8 @@ the model. So it is with
 - MySQL's numbers of DTS Avro that stand for bytes and for characters (252: blob and text): text,
   bytes in hex;
 - times with a zone of their own, times of day, intervals: text.
+
+One word or number has other meanings in other databases: the messages' `source_type` says which.
 """
 
 import re
@@ -63,6 +65,9 @@ OCEANBASE = {
     "timestamp": "timestamp",
     **dict.fromkeys(("binary", "raw", "geometry"), "binary"),
 }
+
+# In Oracle mode a DATE has a clock, and a TIMESTAMP may have a zone of its own.
+OCEANBASE_ORACLE = OCEANBASE | {"date": "timestamp_ntz", "timestamp": "string"}
 
 # DataWorks: six words for all types. DATE is a date, a datetime or a timestamp, with a clock.
 DATAWORKS = {
@@ -170,19 +175,45 @@ POSTGRESQL = {
     3802: "jsonb",
 }
 AVRO_FORMATS = frozenset(("dts_avro", "oceanbase_avro", "drs_avro"))
+DRS_JSON = frozenset(("drs_json", "drs_json_c"))
+
+# The databases whose types those of a `source_type` are; the types of any other are not known.
+FAMILIES = {
+    **dict.fromkeys(("mysql", "mariadb", "drds", "taurusdb", "ob_mysql", "oceanbase"), "mysql"),
+    **dict.fromkeys(("oracle", "ob_oracle", "ob_in_oracle_mode"), "oracle"),
+    **dict.fromkeys(("postgresql", "ppas"), "postgresql"),
+}
+NUMBERS = {"mysql": MYSQL, "oracle": ORACLE, "postgresql": POSTGRESQL}
+# What words mean that MySQL means otherwise. DRS writes the types of all sources but MySQL into
+# `columnType`, so that one without a `source_type` is any of them.
+WORDS_OF_FAMILIES = {
+    "mysql": {},
+    "oracle": {"date": "timestamp_ntz", "timestamp": "timestamp_ntz"},
+    "postgresql": {
+        "timestamp": "timestamp_ntz",
+        "float": "double",
+        "bit": "string",
+        **dict.fromkeys(("int", "integer"), "int"),
+        "bigint": "bigint",
+    },
+    "not mysql": {"timestamp": "timestamp_ntz", "float": "string", "bit": "string"},
+    "unknown": {"timestamp": "string", "float": "string", "bit": "string"},
+}
 
 
 @dataclass(frozen=True)
 class SeenType:
     """A type that messages of a format give a column, as they word it.
 
-    `has_clock` tells whether a value of the column is a date with a time that is not midnight.
+    `has_clock` tells whether a value of the column is a date with a time that is not midnight,
+    `source_type` the kind of database, None where the messages do not say.
     """
 
     format: str
     column: str
     type: str
     has_clock: bool = False
+    source_type: str | None = None
 
 
 def column_types(seen: Iterable[SeenType], has_schema: bool) -> dict[str, tuple[str, str]]:
@@ -190,33 +221,53 @@ def column_types(seen: Iterable[SeenType], has_schema: bool) -> dict[str, tuple[
 
     Args:
         seen: the types of the table's columns, in all formats that bring its rows.
-        has_schema: whether the table lies in a schema, which tells the numbers of Oracle and
-            PostgreSQL from those of MySQL.
+        has_schema: whether the table lies in a schema. Where messages do not say what database
+            they come from, it tells the numbers of Oracle and PostgreSQL from those of MySQL.
     """
     found: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    by_format = defaultdict(list)
+    by_source = defaultdict(list)
+    seen = list(seen)
+    only_source = _only_sources(seen)
     for each in seen:
-        by_format[each.format].append(each)
-    for format, types in by_format.items():
+        source_type = each.source_type or only_source.get(each.format)
+        by_source[each.format, source_type].append(each)
+    for (format, source_type), types in by_source.items():
         numbers = {int(each.type) for each in types if each.type.isdecimal()}
         # The number that an OceanBase record has beside a NULL means nothing that is documented.
         has_words = format == "oceanbase_avro" or any(not e.type.isdecimal() for e in types)
         for each in types:
             if not (format in AVRO_FORMATS and each.type.isdecimal()):
-                data_type = spark_type(format, each.type)
+                data_type = spark_type(format, each.type, source_type)
                 if data_type == "date" and each.has_clock:
                     data_type = "timestamp_ntz"  # Oracle's DATE is one
                 found[each.column].add((each.type.lower(), data_type))
             elif not has_words:
-                found[each.column].add(_numbered(int(each.type), numbers, has_schema))
+                families = _families(source_type, numbers, has_schema)
+                found[each.column].add(_numbered(int(each.type), families))
     return {
         column: (" or ".join(sorted({word for word, _ in types})), holding_all(t for _, t in types))
         for column, types in found.items()
     }
 
 
-def spark_type(format: str, worded: str) -> str:
-    """Return the Spark type that holds every value of a type that a format's messages word so."""
+def _only_sources(seen: Iterable[SeenType]) -> dict[str, str]:
+    """Return of each format whose messages name one database which it is.
+
+    Rows that silver already had when it began to keep the database lack it.
+    """
+    named = defaultdict(set)
+    for each in seen:
+        if each.source_type is not None:
+            named[each.format].add(each.source_type)
+    return {format: next(iter(types)) for format, types in named.items() if len(types) == 1}
+
+
+def spark_type(format: str, worded: str, source_type: str | None = None) -> str:
+    """Return the Spark type that holds every value of a type that a format's messages word so.
+
+    Args:
+        source_type: the kind of database, None where the messages do not say.
+    """
     match = re.match(r"\s*([a-z_0-9 ]+)(?:\(\s*([^)]*)\))?(.*)", worded.lower(), re.DOTALL)
     if not match:
         return "string"
@@ -225,8 +276,16 @@ def spark_type(format: str, worded: str) -> str:
     word = " ".join(w for w in words if w not in ("unsigned", "signed", "zerofill"))
     if format == "dataworks_kafka":
         return DATAWORKS.get(word, "string")
+    family = _family(format, source_type)
     if format in AVRO_FORMATS:
-        return OCEANBASE.get(word, "string")
+        return (OCEANBASE_ORACLE if family == "oracle" else OCEANBASE).get(word, "string")
+    if format.startswith("oms_"):  # whose words are OMS's own, but for the date of Oracle
+        if (family, word) == ("oracle", "date"):
+            return "timestamp_ntz"
+    elif word == "float" and family == "oracle":
+        return _oracle_float(sizes)
+    elif word in WORDS_OF_FAMILIES[family] and _sized(word, sizes) != "string":
+        return WORDS_OF_FAMILIES[family][word]
     if word in INTEGERS:
         # A type with its length is MySQL's in full, which says if there is no sign.
         is_signed = "unsigned" not in words and bool(
@@ -286,16 +345,37 @@ def _digits(data_type: str) -> tuple[int, int] | None:
     return match and (int(match[1]) - int(match[2]), int(match[2]))
 
 
-def _numbered(number: int, numbers: set[int], has_schema: bool) -> tuple[str, str]:
-    """Return the word and the Spark type of a `dataTypeNumber`.
+def _family(format: str, source_type: str | None) -> str:
+    """Return the database whose words a message's types are."""
+    if source_type is None:
+        return "not mysql" if format in DRS_JSON else "mysql"
+    return FAMILIES.get(source_type, "unknown")
 
-    The messages' source is not in silver, so the table tells: only Oracle's and PostgreSQL's have
-    schemas, and all `numbers` of a table are of one of the two. Where it may be either, what they
-    do not agree on is text.
+
+def _oracle_float(sizes: list[str]) -> str:
+    """Return the type of Oracle's FLOAT, a decimal number of so many binary digits, or of 126."""
+    # A double keeps fifteen decimal digits.
+    is_short = len(sizes) == 1 and sizes[0].isdecimal() and int(sizes[0]) <= 49
+    return "double" if is_short else "string"
+
+
+def _families(source_type: str | None, numbers: set[int], has_schema: bool) -> list[dict[int, str]]:
+    """Return the databases whose types the `dataTypeNumber`s of a table, `numbers`, may be.
+
+    Where the messages do not say, the table tells: only Oracle's and PostgreSQL's have schemas,
+    and all its numbers are of one of the two.
     """
-    families = (ORACLE, POSTGRESQL) if has_schema else (MYSQL,)
-    possible = [f for f in families if f is MYSQL or all(_is_of(n, f) for n in numbers)]
-    words = sorted({family.get(number, f"type {number}") for family in possible})
+    if source_type is not None:
+        family = FAMILIES.get(source_type)
+        return [NUMBERS[family]] if family else []
+    if not has_schema:
+        return [MYSQL]
+    return [f for f in (ORACLE, POSTGRESQL) if all(_is_of(number, f) for number in numbers)]
+
+
+def _numbered(number: int, families: list[dict[int, str]]) -> tuple[str, str]:
+    """Return the word and the Spark type of a `dataTypeNumber`; text where families disagree."""
+    words = sorted({family.get(number, f"type {number}") for family in families})
     data_type = holding_all(spark_type("dts_canal", word) for word in words)
     return " or ".join(words) or f"type {number}", data_type
 

@@ -3,12 +3,15 @@
 import json
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 
 def snapshot(spark: SparkSession, path: Path):
     """Return the latest state of the table in a folder, an object of Delta's."""
     nothing = spark._jvm.scala.Option.empty()
+    # Delta reads a checkpoint lazily, in the session of the thread, which no query may have set.
+    spark._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
     log = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(path))
     return log.update(False, nothing, nothing)
 
@@ -61,6 +64,69 @@ def bytes_since(path: Path, version: int | None) -> int | None:
             return None
         size += sum(file["size"] for file in added if file and file["dataChange"])
     return size
+
+
+def is_table(path: Path) -> bool:
+    """Tell whether the folder holds a Delta table."""
+    return _last_commit(path) is not None
+
+
+def count_rows(spark: SparkSession, path: Path) -> int:
+    """Return the number of rows of a table, from its latest checksum if that names its files."""
+    files = (last_checksum(path) or {}).get("allFiles")
+    try:
+        return sum(
+            json.loads(file["stats"])["numRecords"]
+            - (file.get("deletionVector") or {}).get("cardinality", 0)
+            for file in files
+        )
+    except (TypeError, KeyError):  # of many files, or of files without statistics, Delta reads them
+        return spark.read.format("delta").load(str(path)).count()
+
+
+def keeps_rows_since(path: Path, version: int) -> bool:
+    """Tell whether no commit after `version` of a table can have taken rows away.
+
+    DELETE, MERGE, RESTORE and a rebuild may have; compaction has not. It has if that is not known:
+    the table is not as far as that, or a commit has been removed.
+    """
+    last = _last_commit(path)
+    if last is None or int(last.stem) < version:
+        return False
+    for commit in range(version + 1, int(last.stem) + 1):
+        try:
+            with open(path / "_delta_log" / f"{commit:020}.json", encoding="utf-8") as actions:
+                removed = [json.loads(action).get("remove") for action in actions]
+        except (OSError, ValueError):
+            return False
+        if any(file and file["dataChange"] for file in removed):
+            return False
+    return True
+
+
+def read_beside(spark: SparkSession, path: Path, name: str) -> str | None:
+    """Return the text of a file in a table's folder; None if it cannot be read."""
+    log = snapshot(spark, path).deltaLog()
+    file = spark._jvm.org.apache.hadoop.fs.Path(str(path / name))
+    try:
+        return log.store().read(file, log.newDeltaHadoopConf()).mkString("\n")
+    except Py4JJavaError:
+        return None
+
+
+def write_beside(spark: SparkSession, path: Path, name: str, text: str) -> None:
+    """Write a file in a table's folder, whole or not at all, wherever Delta can keep a table.
+
+    Args:
+        name: begins with _, so that Delta and its VACUUM leave the file alone.
+        text: of one line or several.
+    """
+    log = snapshot(spark, path).deltaLog()
+    file = spark._jvm.org.apache.hadoop.fs.Path(str(path / name))
+    lines = spark._jvm.scala.jdk.javaapi.CollectionConverters.asScala(
+        spark._jvm.java.util.List.of(text).iterator()
+    )
+    log.store().write(file, lines, True, log.newDeltaHadoopConf())
 
 
 def _last_commit(path: Path) -> Path | None:

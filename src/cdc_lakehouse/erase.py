@@ -8,21 +8,36 @@ import hashlib
 import json
 import os
 import re
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from operator import and_, or_
 from pathlib import Path
 
-from pyspark.sql import Column, Row, SparkSession
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse import bronze
 from cdc_lakehouse.add_table import SourceTable, find_table, split_names
 from cdc_lakehouse.bronze import GENERATION, MESSAGES, quoted
 from cdc_lakehouse.delta_log import snapshot, transaction_version
-from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.other_tables import (
+    UNKNOWN_REMEDY,
+    Finder,
+    Maker,
+    Project,
+    identity_of,
+    is_delta,
+    key_hash,
+    named,
+    tables_of,
+    text_of,
+)
 from cdc_lakehouse.purge import purge, remove_left_overs
 from cdc_lakehouse.removal import (
     ERASURE,
@@ -35,10 +50,7 @@ from cdc_lakehouse.removal import (
 from cdc_lakehouse.session import hold, lakehouse_dir, stopping, warehouse_path
 
 ROW = [*IDENTITY, "row_number"]
-GOLD = ("current_state", "history")
 HALVES = ("update_before", "update_after")
-# What dbt makes without copying rows; silver.events is edited, not built anew.
-UNCOPIED = ("view", "ephemeral", "change_log")
 STOP = "An erasure needs the lakehouse for itself: stop that, or wait for it to end."
 
 ROW_IMAGES = re.compile(r"`?silver`?\.`?row_images`?")
@@ -59,12 +71,31 @@ class Found:
     files: list[str] = field(default_factory=list)  # that delivered the messages
     runs: list[list] = field(default_factory=list)
     models: list[list[str]] = field(default_factory=list)
+    tests: list[list[str]] = field(default_factory=list)
+    cleaned: list[list] = field(default_factory=list)  # see `Removal`
+    cleaned_rows: dict[str, int] = field(default_factory=dict)  # of them, by table
+    hashes: list[str] = field(default_factory=list)
+    left: list[list[str]] = field(default_factory=list)
+    undecided: list[list[str]] = field(default_factory=list)
+    seeds: list[str] = field(default_factory=list)  # files whose rows hold the key's text
+
+
+@dataclass
+class Report:
+    """What a person reads about an erasure, and whether nothing is left to do by hand."""
+
+    lines: list[str] = field(default_factory=list)
+    is_complete: bool = True
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
 
 
 def erase(
     table: str | None, subjects: Sequence[dict[str, str]], project_dir: Path, dry_run: bool = False
-) -> str:
-    """Remove data subjects from bronze, silver, gold and the disk; return what a person reads.
+) -> Report:
+    """Remove data subjects from all tables and the disk; name the tables that have to be cleaned.
 
     An erasure that was interrupted is completed first; with no `table`, that is all.
 
@@ -80,11 +111,13 @@ def erase(
         raise LakehouseError("Name the data subject: --key COLUMN=VALUE, or --keys-file FILE.")
     if not table and not interrupted(ERASURE):
         raise LakehouseError("Name a table, `lakehouse erase DB.TABLE`: no erasure is unfinished.")
+    report = Report()
     with _alone() as (spark, locks):
-        lines = [] if dry_run else _complete_interrupted(spark, locks)
+        if not dry_run:
+            _complete_interrupted(spark, locks, project_dir, report)
         if table:
-            lines += _Erasure(spark, locks, table, subjects, project_dir).run(dry_run)
-    return "\n".join(lines)
+            _Erasure(spark, locks, table, subjects, project_dir).run(dry_run, report)
+    return report
 
 
 def read_keys(path: Path) -> list[dict[str, str]]:
@@ -168,19 +201,68 @@ class _Locks:
             self.held.add(name)
 
 
-def _complete_interrupted(spark: SparkSession, locks: _Locks) -> list[str]:
-    lines = []
+def _complete_interrupted(
+    spark: SparkSession, locks: _Locks, project_dir: Path, report: Report
+) -> None:
     for removal in interrupted(ERASURE):
-        _carry_out(spark, locks, removal)
-        lines.append(f"The erasure that was interrupted on {removal.began_at} is complete.")
+        counts = _carry_out(spark, locks, removal)
+        report.lines += [*_lines_of_counts(counts), *_not_reached(removal.files)]
+        folders = " and ".join(map(str, _log_folders(project_dir)))
+        report.lines.append(f"  logs of earlier runs: search {folders} for the key")
+        report.lines += _lines_of_left(removal.left, removal.undecided)
+        what = f"The erasure that was interrupted on {removal.began_at}"
+        _conclude(report, what, removal.left)
+
+
+def _conclude(report: Report, what: str, left: list[list[str]]) -> None:
+    if left:
+        report.is_complete = False
+        report.lines.append(f"{what} is not complete: {_tables(left)} named above to be cleaned.")
+    else:
+        report.lines.append(f"{what} is complete.")
+
+
+def _tables(left: list[list[str]]) -> str:
+    return "1 table is" if len(left) == 1 else f"{len(left):,} tables are"
+
+
+def _lines_of_left(left: list[list[str]], undecided: list[list[str]]) -> list[str]:
+    lines = []
+    if left:
+        lines.append("Not cleaned, so do it by hand:")
+        lines += [f"  {table}: {why}" for table, why in left]
+    if undecided:
+        lines.append("No row of these holds the key's text; what else they hold is not known:")
+        lines += [f"  {table}: {why}" for table, why in undecided]
     return lines
 
 
+def _lines_of_counts(counts: dict[str, tuple[int, int]]) -> list[str]:
+    return [
+        f"{table}: {before - after:,} rows removed, {after:,} stay"
+        for table, (before, after) in counts.items()
+    ]
+
+
+def _not_reached(files: list[str]) -> list[str]:
+    return [
+        "Not reached: the topics in Kafka, delivered files, backups, others' copies.",
+        *(f"  delivered by {path}" for path in files if Path(path).exists()),
+    ]
+
+
+def _log_folders(project_dir: Path) -> list[Path]:
+    """Return where dbt writes, also in earlier runs: a merge names the keys that it looks for."""
+    folders = [os.environ.get("DBT_LOG_PATH") or Path(project_dir) / "logs"]
+    folders.append(os.environ.get("DBT_TARGET_PATH") or Path(project_dir) / "target")
+    return [Path(folder) for folder in folders]
+
+
 def _carry_out(spark: SparkSession, locks: _Locks, removal: Removal) -> dict[str, tuple[int, int]]:
-    """Do all that a removal says, where it has not been done; return gold's rows before, after."""
+    """Do all that a removal says, where it has not been done; return the rows before and after."""
     removal.remove_messages(spark)
+    rows_frame(spark, removal.rows).createOrReplaceTempView("removed_rows")
     if removal.rows:
-        rows_frame(spark, removal.rows).createOrReplaceTempView("removed_rows")
         spark.sql("""
             merge into silver.events as events
             using removed_rows as removed
@@ -191,25 +273,42 @@ def _carry_out(spark: SparkSession, locks: _Locks, removal: Removal) -> dict[str
             when matched then delete
         """)
     _advance_watermark(spark)
-    tables = [table for _, table in removal.models]
-    there = filter(spark.catalog.tableExists, tables)
-    before = {table: spark.table(table).count() for table in there}
+    tables = [table for _, table in (*removal.models, *removal.tests)]
+    tables += [table for table, *_ in removal.cleaned]
+    before = {table: _rows(spark, table) for table in tables if _is_there(spark, table)}
+    finder = Finder(spark, removal.hashes, removal.number)
+    for cleaning in removal.cleaned:
+        if cleaning[0] in before:
+            finder.remove(*cleaning)
     if removal.models:
         # A merge cannot take back what a change did; but gold is a function of silver.
         _dbt("run", "--full-refresh", "-s", *(name for name, _ in removal.models))
-    counts = {table: (before.get(table, 0), spark.table(table).count()) for table in tables}
+    if removal.tests:
+        _dbt("test", "--store-failures", "-s", *(name for name, _ in removal.tests), may_fail=True)
+    tables = [table for table in tables if _is_there(spark, table)]
+    counts = {table: (before.get(table, 0), _rows(spark, table)) for table in tables}
     locks.keep_writers_out()
     purge(spark, f"bronze.{MESSAGES}")
     _advance_watermark(spark)
     for table in ("silver.events", *tables):
-        if _is_delta(spark, table):
-            purge(spark, table)
+        if is_delta(spark, table):
+            purge(spark, named(table))
     for view in spark.catalog.listTables():
         if view.isTemporary:
             spark.catalog.dropTempView(view.name)
     remove_left_overs(spark)
     removal.end(spark)
     return counts
+
+
+def _is_there(spark: SparkSession, table: str) -> bool:
+    return spark.catalog.tableExists(named(table))
+
+
+def _rows(spark: SparkSession, table: str) -> int:
+    """Count a table's rows; dbt has maybe replaced the files of which this session knows."""
+    spark.catalog.refreshTable(named(table))
+    return spark.table(named(table)).count()
 
 
 def _advance_watermark(spark: SparkSession) -> None:
@@ -247,24 +346,40 @@ def _watermark(spark: SparkSession) -> int:
     return mark
 
 
-def _is_delta(spark: SparkSession, table: str) -> bool:
-    return spark.sql(f"describe detail {table}").first().format == "delta"
+def _dbt(*arguments: str, may_fail: bool = False) -> list:
+    """Run dbt in this process, on its Spark, and return the results of the nodes.
+
+    Args:
+        may_fail: whether tests may find something.
+    """
+    done = _invoke(*arguments)
+    results = list(getattr(done.result, "results", None) or [])
+    bad = ("error",) if may_fail else ("error", "fail")
+    failed = [f"{r.node.name}: {r.message}" for r in results if str(r.status) in bad]
+    if done.exception or failed or not (done.success or may_fail):
+        _stop(arguments[0], "\n".join(failed) or str(done.exception))
+    return results
 
 
-def _dbt(*arguments: str) -> list:
-    """Run dbt in this process, on its Spark, and return the results of the nodes."""
+def _manifest():
+    """Return all that the project consists of."""
+    done = _invoke("parse")
+    if not done.success:
+        _stop("parse", str(done.exception))
+    return done.result
+
+
+def _invoke(*arguments: str):
     from dbt.cli.main import dbtRunner
 
-    done = dbtRunner().invoke(["--quiet", "--log-level", "none", *arguments])
-    results = list(getattr(done.result, "results", None) or [])
-    failed = [f"{r.node.name}: {r.message}" for r in results if str(r.status) in ("error", "fail")]
-    if not done.success:
-        said = "\n".join(failed) or str(done.exception)
-        raise LakehouseError(
-            f"dbt {arguments[0]} failed: {said}\n"
-            "Run `lakehouse erase` again when the cause is removed; that completes what was begun."
-        )
-    return results
+    return dbtRunner().invoke(["--quiet", "--log-level", "none", *arguments])
+
+
+def _stop(command: str, said: str) -> None:
+    raise LakehouseError(
+        f"dbt {command} failed: {said}\n"
+        "Run `lakehouse erase` again when the cause is removed; that completes what was begun."
+    )
 
 
 class _Erasure:
@@ -277,6 +392,7 @@ class _Erasure:
         project_dir: Path,
     ):
         self.spark, self.locks, self.project_dir = spark, locks, project_dir
+        self.number = uuid.uuid4().hex
         seen = spark.sql("""
             select database_name, schema_name, table_name, collect_set(key_columns) as seen_keys
             from silver.events
@@ -305,19 +421,27 @@ class _Erasure:
             )
         return names
 
-    def run(self, dry_run: bool) -> list[str]:
+    def run(self, dry_run: bool, report: Report) -> None:
         _refuse_unsettled(self.spark, _watermark(self.spark) % GENERATION)
         found = self.find()
+        left = _lines_of_left(found.left, found.undecided)
         if not found.rows and not found.messages:
-            return [f"Nothing found of {self.subject_text()} in {self.table}."]
+            report.lines += [f"Nothing found of {self.subject_text()} in {self.table}.", *left]
+            report.is_complete = report.is_complete and not found.left
+            return
         if dry_run:
-            return [*self.lines(found, {}, dry_run), "Nothing was changed: a dry run."]
+            report.lines += [*self.lines(found, {}, dry_run), *left]
+            report.lines.append("Nothing was changed: a dry run.")
+            return
         digests = sorted(_digest(self.table, self.columns, key) for key in self.subjects)
         selection = {"table": str(self.table), "key_columns": self.columns, "blake2b": digests}
-        removal = Removal(ERASURE, json.dumps(selection), found.runs, found.rows, found.models)
+        names = ("rows", "models", "tests", "cleaned", "hashes", "left", "undecided", "files")
+        what = {name: getattr(found, name) for name in names}
+        removal = Removal(ERASURE, json.dumps(selection), found.runs, **what, number=self.number)
         removal.begin()
         counts = _carry_out(self.spark, self.locks, removal)
-        return [*self.lines(found, counts, dry_run), *self.unreached(found)]
+        report.lines += [*self.lines(found, counts, dry_run), *self.unreached(found), *left]
+        _conclude(report, "The erasure", found.left)
 
     def find(self) -> Found:
         spark, found = self.spark, Found()
@@ -334,10 +458,11 @@ class _Erasure:
         found.rows = rows
         identities = {tuple(row[:3]) for row in [*rows, *unread]}
         found.unread = len({tuple(r[:3]) for r in [*shards, *unread]})
-        if not identities:
-            return found
         rows_frame(spark, [[*i, 0] for i in identities]).createOrReplaceTempView("subject_messages")
-        rows_frame(spark, rows).createOrReplaceTempView("subject_rows")
+        rows_frame(spark, rows).createOrReplaceTempView("removed_rows")
+        if not identities:
+            self.look_at_tables(found, {})
+            return found
         found.runs = runs_of(spark, spark.table("subject_messages"))
         found.messages = sum(run[-1] for run in found.runs)
         held = spark.table("bronze.messages").join(
@@ -347,7 +472,7 @@ class _Erasure:
         others = (
             spark.table("silver.events")
             .join(spark.table("subject_messages"), IDENTITY, "left_semi")
-            .join(spark.table("subject_rows"), ROW, "left_anti")
+            .join(spark.table("removed_rows"), ROW, "left_anti")
         )
         counts = others.agg(F.count_distinct(*IDENTITY), F.count("*")).first()
         found.neighbours = (counts[0], counts[1])
@@ -355,7 +480,7 @@ class _Erasure:
             spark.table("subject_messages"), ["topic", "partition"], "left_semi"
         )
         found.files = sorted({row.path for row in delivered.select("path").collect()})
-        found.models = self.models()
+        self.look_at_tables(found, self.rows_of_gold())
         return found
 
     def changes(self) -> list[Row]:
@@ -434,29 +559,120 @@ class _Erasure:
         waiting = [r for r in rows if r.format == "oceanbase_avro" and r.sequence is not None]
         return found + [[*row, True] for row in self.shards_of(waiting)]
 
-    def models(self) -> list[list[str]]:
-        """Return the models, each with its table, whose rows come from the subjects' rows too.
+    def rows_of_gold(self) -> dict[str, str | None]:
+        """Return the gold models that take rows of the subjects, each with a query of their keys.
 
-        Gold is asked what it makes of those rows alone; a table that is no gold model cannot be
-        asked, so it is built anew too.
+        Gold is asked what it makes of those rows alone; a model that does not read row_images
+        cannot be asked, so it counts, without a query.
         """
-        rows = self.spark.table("subject_rows")
-        images = self.spark.table("silver.row_images").join(rows, ROW, "left_semi")
+        images = self.spark.table("silver.row_images").join(
+            self.spark.table("removed_rows"), ROW, "left_semi"
+        )
         images.localCheckpoint().createOrReplaceTempView("subject_images")
-        models = []
-        for result in _dbt("compile", "-s", "events+,resource_type:model", "--exclude", "events"):
+        names = ", ".join(f"image[{quoted(column)}]" for column in self.columns)
+        self.spark.sql(
+            f"select * from subject_images where array({names}) in (select key from subjects)"
+        ).createOrReplaceTempView("images_of_keys")
+        gold = [node.name for node in self.project.gold()]
+        queries: dict[str, str | None] = {}
+        for result in _dbt("compile", "-s", *gold) if gold else []:
             node = result.node
-            if node.config.materialized in UNCOPIED:
-                continue
-            is_gold = node.config.materialized in GOLD
-            table = f"{node.schema}{'_storage' if is_gold else ''}.{node.alias}"
-            if self.spark.catalog.tableExists(table) and (not is_gold or self.is_fed(node)):
-                models.append([node.name, table])
-        return sorted(models)
+            sql, count = ROW_IMAGES.subn("subject_images", node.compiled_code)
+            if not count:
+                queries[node.name] = None
+            elif self.spark.sql(sql).limit(1).collect():
+                queries[node.name] = ROW_IMAGES.sub("images_of_keys", node.compiled_code)
+        return queries
 
-    def is_fed(self, node) -> bool:
-        sql, count = ROW_IMAGES.subn("subject_images", node.compiled_code)
-        return not count or bool(self.spark.sql(sql).limit(1).collect())
+    @cached_property
+    def project(self) -> Project:
+        return Project(_manifest())
+
+    def look_at_tables(self, found: Found, gold: dict[str, str | None]) -> None:
+        """Find out what becomes of each table that the metastore knows.
+
+        Args:
+            gold: see `rows_of_gold`.
+        """
+        # Where silver has nothing of the subjects, any table may have kept something.
+        is_new = bool(found.rows or found.messages)
+        makers = self.project.makers(lambda name: name in gold or not is_new)
+        own = {f"bronze.{name}" for name in bronze.TABLES} | {"silver.events"}
+        tables = set(tables_of(self.spark)) - own
+        anew = [m for m in makers if m.table in tables and not m.is_kept]
+        if is_new:
+            models = [m for m in anew if m.kind in ("gold", "model")]
+            found.models = sorted([m.name, m.table] for m in models)
+            found.tests = sorted([m.name, m.table] for m in anew if m.kind == "test")
+        keys = self.keys_of_snapshots(makers, gold, found)
+        finder = Finder(self.spark, found.hashes, self.number)
+        by_table = {m.table: m for m in makers}
+        done = {table for _, table in (*found.models, *found.tests)}
+        done |= {m.table for m in makers if m.kind == "gold"}
+        seeds, known = self.project.seeds(), self.project.known_tables()
+        for table in sorted(tables - done):
+            maker = by_table.get(table)
+            if maker or table not in known:
+                self.look_at(table, maker, keys, finder, found)
+            elif table in seeds and self.names_of(self.spark.table(named(table))):
+                found.seeds.append(seeds[table])
+
+    def keys_of_snapshots(
+        self, makers: list[Maker], gold: dict[str, str | None], found: Found
+    ) -> dict[str, list[str]]:
+        """Return the keys of the gold models whose rows snapshots keep; hash the subjects' keys."""
+        keys = {}
+        for name in sorted({maker.of for maker in makers if maker.of and gold.get(maker.of)}):
+            keys[name] = self.project.key_of(name)
+            hashed = F.expr(key_hash(keys[name], self.number + name))
+            rows = self.spark.sql(gold[name]).select(hashed.alias("hash")).distinct()
+            found.hashes += [row.hash for row in rows.collect()]
+        return keys
+
+    def look_at(
+        self,
+        table: str,
+        maker: Maker | None,
+        keys: dict[str, list[str]],
+        finder: Finder,
+        found: Found,
+    ) -> None:
+        """Find out how a table that is not built anew is cleaned, or why it cannot be."""
+        remedy = maker.remedy() if maker else UNKNOWN_REMEDY
+        of = maker.of if maker and maker.of in keys else ""
+        try:
+            frame = self.spark.table(named(table))
+            identity = identity_of(frame)
+            key = [c for c in keys.get(of, []) if c in frame.columns]
+            key = key if key == keys.get(of) else []
+            rows = finder.marked(table, identity, key, of)
+            is_named = _names_a_subject(text_of(frame), self.subjects)
+            counts = rows.agg(
+                F.count_if("_is_found"), F.count_if(~F.col("_is_found") & is_named)
+            ).first()
+        except (PySparkException, Py4JError) as error:
+            said = " ".join(short_message(error).splitlines())
+            found.left.append([table, f"cannot be read ({said}); {remedy}"])
+            return
+        of_subjects, others = counts
+        if of_subjects and is_delta(self.spark, table):
+            found.cleaned.append([table, identity, key, of])
+            found.cleaned_rows[table] = of_subjects
+        else:
+            others += of_subjects
+        if others:
+            why = f"{others:,} rows hold the key's text, maybe by chance"
+            found.left.append([table, f"{why}; {remedy}"])
+        elif not identity and not key and (found.rows or found.messages):
+            if maker:
+                why = "no row holds the key's text, but it is made of rows of the subjects"
+                found.left.append([table, f"{why}; {remedy}"])
+            else:
+                found.undecided.append([table, UNKNOWN_REMEDY])
+
+    def names_of(self, frame: DataFrame) -> bool:
+        """Tell whether a row holds the key's text."""
+        return bool(frame.where(_names_a_subject(text_of(frame), self.subjects)).limit(1).count())
 
     def subject_text(self) -> str:
         return "the key" if len(self.subjects) == 1 else f"the {len(self.subjects):,} keys"
@@ -470,11 +686,12 @@ class _Erasure:
             f"silver.events: {len(found.rows):,} rows {has} removed",
         ]
         if dry_run:
-            lines += [f"{table} would be built anew" for _, table in found.models]
-        lines += [
-            f"{table}: {before - after:,} rows removed, {after:,} stay"
-            for table, (before, after) in counts.items()
-        ]
+            lines += [f"{table} would be built anew" for _, table in (*found.models, *found.tests)]
+            lines += [
+                f"{table}: {rows:,} rows would be removed"
+                for table, rows in found.cleaned_rows.items()
+            ]
+        lines += _lines_of_counts(counts)
         if found.unread:
             lines.append(
                 f"{found.unread:,} of the messages are rejected, tombstones or shards: their bytes "
@@ -495,24 +712,16 @@ class _Erasure:
         return lines
 
     def unreached(self, found: Found) -> list[str]:
-        lines = [
-            "Not reached: the topics in Kafka, delivered files, backups, others' copies.",
-            *(f"  delivered by {path}" for path in found.files if Path(path).exists()),
-        ]
-        named = [str(path) for path in self.logs() if _holds(path, self.subjects)]
-        if named:
+        lines = _not_reached(found.files)
+        lines += [f"  the seed {path}, which holds the key's text" for path in found.seeds]
+        logs = (p for f in _log_folders(self.project_dir) for p in sorted(f.rglob("*")))
+        holding = [str(p) for p in logs if p.is_file() and _holds(p, self.subjects)]
+        if holding:
             lines.append(
                 "These logs of earlier runs hold the key's text, maybe by chance; delete them:"
             )
-            lines += [f"  {path}" for path in named]
+            lines += [f"  {path}" for path in holding]
         return lines
-
-    def logs(self) -> Iterator[Path]:
-        """Yield what dbt wrote, also in earlier runs: a merge names the keys that it looks for."""
-        folders = [os.environ.get("DBT_LOG_PATH") or self.project_dir / "logs"]
-        folders.append(os.environ.get("DBT_TARGET_PATH") or self.project_dir / "target")
-        for folder in folders:
-            yield from (path for path in sorted(Path(folder).rglob("*")) if path.is_file())
 
 
 def _digest(table: SourceTable, columns: Sequence[str], key: Key) -> str:

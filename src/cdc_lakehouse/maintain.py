@@ -236,11 +236,14 @@ def _lag_of_silver(spark: SparkSession, path: Path, retention: timedelta) -> str
 
 
 def _on_disk(path: Path) -> tuple[int, int]:
-    """Return number and bytes of a table's files on disk, those of its log and checksums aside."""
+    """Return number and bytes of a table's files on disk, those aside that VACUUM leaves alone.
+
+    These are its log, checksums, and whatever begins with _.
+    """
     sizes = []
     for folder, _, names in os.walk(path):
         for name in names:
-            if "_delta_log" not in folder and not name.endswith(".crc"):
+            if "_delta_log" not in folder and not name.startswith((".", "_")):
                 with suppress(FileNotFoundError):  # an ingest renames what it writes
                     sizes.append(os.path.getsize(os.path.join(folder, name)))
     return len(sizes), sum(sizes)

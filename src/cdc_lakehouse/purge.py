@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.delta_log import snapshot
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.session import lakehouse_dir, warehouse_path
+from cdc_lakehouse.session import lakehouse_dir
 
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 KEPT_FOR = "delta.deletedFileRetentionDuration"
@@ -22,7 +22,7 @@ def purge(spark: SparkSession, table: str) -> None:
     Nobody may write the table or read an earlier version of it meanwhile: the caller holds locks.
 
     Args:
-        table: its schema and its name, with a dot between.
+        table: its schema and its name, as SQL takes them.
 
     Raises:
         LakehouseError: Delta wrote no checkpoint, so that its log cannot be shortened.
@@ -47,7 +47,8 @@ def purge(spark: SparkSession, table: str) -> None:
 
 def _shorten_log(spark: SparkSession, table: str) -> None:
     """Write a checkpoint and delete all of the log before it: commits hold statistics of files."""
-    folder = warehouse_path(*table.split(".")) / "_delta_log"
+    location = spark.sql(f"describe detail {table}").first().location
+    folder = Path(location.removeprefix("file:")) / "_delta_log"
     latest = snapshot(spark, folder.parent)
     latest.deltaLog().checkpoint(latest, spark._jvm.scala.Option.empty())
     if not list(folder.glob(f"{latest.version():020}.checkpoint*.parquet")):

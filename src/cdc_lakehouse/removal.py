@@ -7,6 +7,7 @@ data subject; every later step may be done twice, and the file goes last.
 import json
 import os
 import uuid
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -18,12 +19,15 @@ from pyspark.sql.window import Window
 
 from cdc_lakehouse import bronze
 from cdc_lakehouse.bronze import by_path, quoted
-from cdc_lakehouse.session import lakehouse_dir
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.session import lakehouse_dir, warehouse_path
 
 ERASURE, RETENTION = "erasure", "retention"
 OPERATIONS = {ERASURE: "erase", RETENTION: "retention"}
 RUN = ["topic", "partition", "first_offset", "last_offset", "messages"]
 IDENTITY = ["topic", "partition", "offset"]
+# The environment variable that lets silver be built although bronze has removed messages.
+LOSE_REMOVED = "LAKEHOUSE_LOSE_REMOVED"
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
@@ -32,7 +36,10 @@ class Removal:
     """What one command removes.
 
     `runs` are (topic, partition, first offset, last offset, messages), as `runs_of` finds them;
-    `rows` are identities of silver.events, `models` what is built anew without them: name, table.
+    `rows` are identities of silver.events, `models` and `tests` what is built anew without them:
+    name, table. `cleaned` are the other tables that lose rows (what `Finder.remove` takes), with
+    `hashes` in the place of keys; `left` and `undecided` those that do not: table, why. `files`
+    delivered the messages.
     """
 
     reason: str
@@ -40,6 +47,12 @@ class Removal:
     runs: list[list]
     rows: list[list] = field(default_factory=list)
     models: list[list[str]] = field(default_factory=list)
+    tests: list[list[str]] = field(default_factory=list)
+    cleaned: list[list] = field(default_factory=list)
+    hashes: list[str] = field(default_factory=list)
+    left: list[list[str]] = field(default_factory=list)
+    undecided: list[list[str]] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
     began_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat())
     performed_by: str = field(default_factory=bronze.performer)
     number: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -140,6 +153,35 @@ def interrupted(reason: str) -> list[Removal]:
     """Return the removals that were begun for `reason` and not ended, the oldest first."""
     found = [Removal(**json.loads(path.read_text())) for path in sorted(_folder().glob("*.json"))]
     return [removal for removal in found if removal.reason == reason]
+
+
+def refuse_build_over_loss(spark: SparkSession) -> None:
+    """Refuse to build a silver.events that has read nothing from a bronze that is not whole.
+
+    Bronze itself says what it no longer holds, so it does not matter how silver was lost.
+
+    Raises:
+        LakehouseError: bronze has removed messages, and nobody has said that they may be lost.
+    """
+    if os.environ.get(LOSE_REMOVED) == "yes":
+        return
+    listed = bronze.read(spark, bronze.REMOVED_MESSAGES).groupBy("reason").agg(F.sum("messages"))
+    removed = Counter(dict(listed.collect()))
+    # Those of a removal that was interrupted are perhaps not listed yet.
+    begun = [removal for reason in OPERATIONS for removal in interrupted(reason)]
+    for removal in begun:
+        removed[removal.reason] += removal.messages
+    if not removed.total():
+        return
+    kinds = {RETENTION: "dropped by `lakehouse expire`", ERASURE: "removed by `lakehouse erase`"}
+    counts = ", ".join(f"{removed[r]:,} {text}" for r, text in kinds.items() if removed[r])
+    raise LakehouseError(
+        "silver.events is missing or has read nothing yet, and cannot be built again without loss: "
+        f"bronze no longer holds all messages ({counts}). Put "
+        f"{warehouse_path('silver', 'events')} back from a backup and run again; gold "
+        "tables keep their rows meanwhile. To build silver.events without those messages, set "
+        f"{LOSE_REMOVED}=yes."
+    )
 
 
 def runs_of(spark: SparkSession, identities: DataFrame) -> list[list]:

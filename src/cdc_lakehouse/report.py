@@ -42,7 +42,9 @@ class IngestReport:
             ]
         unrouted = sorted(t for t, name in self.formats.items() if name == UNROUTED)
         if unrouted:
-            lines.append(f"Unrouted: {', '.join(unrouted)}. Add a line each to seeds/topics.csv.")
+            lines.append(
+                f"{unrouted_text(unrouted)} The topic of a line file is its folder's name."
+            )
         lines += self.notes
         if self.problems:
             lines += [f"Not landed ({len(self.problems):,}):", *self.problems]
@@ -78,15 +80,24 @@ class KafkaReport:
         lines.append(f"{topics:,} topics, {messages:,} messages, {self.seconds:.1f} s")
         unrouted = sorted({row[0] for row in self.landed if row[2] == UNROUTED})
         if unrouted:
-            lines.append(f"Unrouted: {', '.join(unrouted)}. Add a line each to seeds/topics.csv.")
+            lines.append(unrouted_text(unrouted))
         return "\n".join([*lines, *self.notes])
+
+
+def unrouted_text(topics: list[str]) -> str:
+    """Return what a person reads about topics that landed without a route."""
+    return (
+        f"Unrouted: {', '.join(topics)}. Add a line each to seeds/topics.csv, then run "
+        "`lakehouse reroute` and `dbt build`."
+    )
 
 
 def reroute_text(rerouted: Counter[tuple[str, str]]) -> str:
     """Return what a person reads about rerouted messages."""
     if not rerouted:
         return "Nothing to reroute: no unrouted message has a topic with a route."
-    return f"{_counts(rerouted)}\n{rerouted.total():,} messages rerouted. dbt settles them next."
+    said = f"{rerouted.total():,} messages rerouted. Run `dbt build` next: it settles them."
+    return f"{_counts(rerouted)}\n{said}"
 
 
 def replay_text(replay: Replay) -> str:

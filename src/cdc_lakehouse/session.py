@@ -28,7 +28,7 @@ from cdc_lakehouse.errors import (
 from cdc_lakehouse.jars import installed_jars
 from cdc_lakehouse.java import find_java, java_locale
 from cdc_lakehouse.meaning import PINNED, refuse_other_meanings
-from cdc_lakehouse.metastore import widen_view_texts
+from cdc_lakehouse.metastore import relocate, widen_view_texts
 from cdc_lakehouse.project import project_folder
 
 METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
@@ -148,9 +148,8 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         # Nothing outside this machine is meant to reach the embedded session.
         values["spark.driver.bindAddress"] = values["spark.driver.host"] = "127.0.0.1"
     if metastore:
-        database = f"{DERBY}{home / 'metastore_db'};create=true"
         values["spark.sql.catalogImplementation"] = "hive"
-        values[METASTORE_URL] = database
+        values[METASTORE_URL] = _metastore_url(home)
         # The metastore repeats whatever fails, ten times after two seconds each.
         values["spark.hadoop.hive.hmshandler.retry.interval"] = "100ms"
         values["spark.hadoop.hive.hmshandler.retry.attempts"] = "3"
@@ -194,6 +193,8 @@ def open_session(
         configured = dict(spark.sparkContext.getConf().getAll())
         refuse_other_meanings(configured, "The configuration of Spark (spark-defaults.conf)")
         if metastore and is_new and _has_own_metastore(values):
+            if values[METASTORE_URL] == _metastore_url(home):
+                relocate(spark, values[METASTORE_URL], home)
             widen_view_texts(spark, values[METASTORE_URL])
         if joins_cluster:
             standalone.check_executors(spark, master, memory(), home)
@@ -210,6 +211,10 @@ def open_session(
     # It would print a stack if Java ended, beside the error of whoever called Java.
     spark.sparkContext._accumulatorServer.handle_error = lambda request, client_address: None
     return spark
+
+
+def _metastore_url(home: Path) -> str:
+    return f"{DERBY}{home / 'metastore_db'};create=true"
 
 
 def _has_own_metastore(values: Mapping[str, str]) -> bool:

@@ -3,7 +3,7 @@
     dropped. Rows that were written after the DROP are those of a table of the same name.
 -#}
 {% test dropped_tables_have_no_rows(model) %}
-    {{ config(severity='warn') }}
+    {{ config(severity='warn', meta={'look_at': 'silver.dropped_tables'}) }}
 
     {%- set columns = adapter.get_columns_in_relation(model) | map(attribute='name') | list if execute else [] %}
 

@@ -3,7 +3,7 @@
     longer. `except` names those that are meant to be so.
 -#}
 {% test source_columns_are_read(model, except=[]) %}
-    {{ config(severity='warn') }}
+    {{ config(severity='warn', meta={'look_at': 'silver.schema_drift'}) }}
 
     with
 

@@ -3,7 +3,7 @@
     than `max_share` of all rows. `columns` names the columns to look at, by default all.
 -#}
 {% test values_fit_their_types(model, max_rows=0, max_share=0, columns=[]) %}
-    {{ config(severity='warn') }}
+    {{ config(severity='warn', meta={'look_at': 'gold.gold_problems'}) }}
 
     with
 

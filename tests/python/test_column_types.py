@@ -206,20 +206,71 @@ POSTGRESQL_NUMBERS = {
 }
 
 
+def says(format):
+    """The kind of database of a message: in DRS, `mysqlType` is MySQL's."""
+    return "mysql" if format.startswith("drs_json") else None
+
+
 @pytest.mark.parametrize("worded", WORDS)
 def test_a_word_is_the_type_that_holds_its_values(worded):
     for format in ("dts_canal", "oceanbase_canal", "drs_json", "oms_dataworks"):
-        assert spark_type(format, worded) == WORDS[worded]
+        assert spark_type(format, worded, says(format)) == WORDS[worded]
 
 
 @pytest.mark.parametrize("format", BY_FORMAT)
 def test_a_format_has_words_of_its_own(format):
-    found = {worded: spark_type(format, worded) for worded in BY_FORMAT[format]}
+    found = {worded: spark_type(format, worded, says(format)) for worded in BY_FORMAT[format]}
     assert found == BY_FORMAT[format]
 
 
-def numbered(numbers, has_schema, format="dts_avro"):
-    seen = [SeenType(format, f"c{number}", str(number)) for number in numbers]
+# Words that mean other types in other databases, by what messages say they come from.
+BY_SOURCE = {
+    ("drs_json", "oracle"): {
+        "DATE": "timestamp_ntz",
+        "TIMESTAMP(6)": "timestamp_ntz",
+        "TIMESTAMP(9)": "string",
+        "TIMESTAMP(6) WITH LOCAL TIME ZONE": "string",
+        "NUMBER(10,2)": "decimal(10, 2)",
+        "NUMBER": "string",
+        # FLOAT is FLOAT(126), about 38 decimal digits; FLOAT(49) has fifteen.
+        "FLOAT": "string",
+        "FLOAT(49)": "double",
+        "FLOAT(50)": "string",
+        "RAW": "binary",
+    },
+    ("drs_json", "postgresql"): {
+        "timestamp": "timestamp_ntz",
+        "date": "date",
+        "float": "double",
+        "integer": "int",
+        "bigint": "bigint",
+        "bit(3)": "string",
+        "numeric(12,4)": "decimal(12, 4)",
+    },
+    # Of any database but MySQL: a TIMESTAMP is in no zone, a FLOAT has up to 38 digits.
+    ("drs_json", None): {"TIMESTAMP(6)": "timestamp_ntz", "DATE": "date", "FLOAT": "string"},
+    # TIMESTAMP counts rows, a FLOAT has eight bytes, a BIT may be a word.
+    ("drs_json", "sqlserver"): {"timestamp": "string", "float": "string", "bit": "string"},
+    # The words are those of OMS in either mode, but a DATE of Oracle mode has a clock.
+    ("oms_default_extend", "ob_mysql"): {"DATE": "date", "TIMESTAMP": "timestamp"},
+    ("oms_default_extend", "ob_oracle"): {"DATE": "timestamp_ntz", "TIMESTAMP": "timestamp"},
+    ("oms_dataworks", "ob_in_oracle_mode"): {"DATE": "timestamp_ntz", "INT64": "bigint"},
+    ("oceanbase_avro", "ob_mysql"): {"DATE": "date", "TIMESTAMP": "timestamp"},
+    ("oceanbase_avro", "ob_oracle"): {"DATE": "timestamp_ntz", "TIMESTAMP": "string"},
+    ("dataworks_kafka", "oracle"): {"DATE": "timestamp_ntz", "DOUBLE": "string"},
+}
+
+
+@pytest.mark.parametrize("format, source_type", BY_SOURCE)
+def test_a_word_is_a_type_of_the_database_that_messages_come_from(format, source_type):
+    expected = BY_SOURCE[format, source_type]
+    assert {word: spark_type(format, word, source_type) for word in expected} == expected
+
+
+def numbered(numbers, has_schema, format="dts_avro", source_type=None):
+    seen = [
+        SeenType(format, f"c{number}", str(number), source_type=source_type) for number in numbers
+    ]
     types = column_types(seen, has_schema)
     return {number: types[f"c{number}"][1] for number in numbers}
 
@@ -229,6 +280,36 @@ def test_numbers_are_those_of_the_table_s_database(format):
     assert numbered(MYSQL_NUMBERS, False, format) == MYSQL_NUMBERS
     assert numbered(ORACLE_NUMBERS, True, format) == ORACLE_NUMBERS
     assert numbered(POSTGRESQL_NUMBERS, True, format) == POSTGRESQL_NUMBERS
+
+
+# With objectName in two parts a table of any database has no schema, and DRDS may have one.
+@pytest.mark.parametrize("has_schema", [False, True])
+@pytest.mark.parametrize("format", ["dts_avro", "drs_avro"])
+def test_numbers_are_those_of_the_database_that_messages_come_from(format, has_schema):
+    for source_type, numbers in (
+        ("mysql", MYSQL_NUMBERS),
+        ("drds", MYSQL_NUMBERS),
+        ("oracle", ORACLE_NUMBERS),
+        ("postgresql", POSTGRESQL_NUMBERS),
+        ("ppas", POSTGRESQL_NUMBERS),
+        ("sqlserver", dict.fromkeys((1, 2, 23, 25, 56), "string")),
+    ):
+        assert numbered(numbers, has_schema, format, source_type) == numbers
+    assert numbered([23], has_schema, format, "oracle") == {23: "binary"}
+    assert numbered([23], has_schema, format, "postgresql") == {23: "int"}
+
+
+def test_two_databases_of_one_name_have_the_types_that_hold_both():
+    seen = [SeenType("dts_avro", "id", "2", source_type=s) for s in ("mysql", "oracle")]
+    assert column_types(seen, False) == {"id": ("number or smallint", "string")}
+
+
+def test_rows_that_silver_had_before_it_kept_the_database_are_of_the_one_that_others_name():
+    seen = [SeenType("dts_avro", "id", "1", source_type=s) for s in (None, "oracle")]
+    assert column_types(seen, False) == {"id": ("varchar2", "string")}
+    # Two are named, so any of them may be.
+    seen.append(SeenType("dts_avro", "id", "1", source_type="mysql"))
+    assert column_types(seen, False)["id"] == ("tinyint or varchar2", "string")
 
 
 def test_numbers_that_two_databases_have_are_told_by_the_others_of_the_table():

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cdc_lakehouse.delta_log import bytes_since, last_transactions
+from cdc_lakehouse.delta_log import bytes_since, keeps_rows_since, last_transactions
 
 
 @pytest.fixture
@@ -27,6 +27,18 @@ def table(tmp_path):
 
 def test_what_came_since_is_what_was_added_and_not_compacted(table):
     assert [bytes_since(table, version) for version in (-1, 0, 1, 2)] == [120, 20, 0, 0]
+
+
+def test_rows_are_kept_by_all_commits_but_those_that_take_some_away(table):
+    # The second commit replaces a file; compaction, of which the third is one, takes no row away.
+    (table / "_delta_log" / f"{2:020}.json").write_text(
+        '{"add": {"size": 7000, "dataChange": false}}\n{"remove": {"dataChange": false}}'
+    )
+    assert [keeps_rows_since(table, version) for version in (0, 1, 2)] == [False, True, True]
+    # The table has gone back, or a commit is not there.
+    assert not keeps_rows_since(table, 3)
+    (table / "_delta_log" / f"{1:020}.json").unlink()
+    assert [keeps_rows_since(table, version) for version in (0, 1)] == [False, True]
 
 
 def test_the_whole_is_what_the_checksum_says(table):
@@ -58,3 +70,4 @@ def test_a_table_that_is_not_there_has_nothing(tmp_path):
     assert bytes_since(tmp_path, 3) == 0
     assert bytes_since(tmp_path, None) is None
     assert last_transactions(tmp_path) is None
+    assert not keeps_rows_since(tmp_path, 0)

@@ -5,6 +5,7 @@ import os
 import random
 
 import pytest
+from conftest import _root
 from laboratory import (
     COLUMNS,
     YAML,
@@ -41,6 +42,12 @@ def write_project(project):
     path.write_text(path.read_text().replace("\nmodels:\n", f"\nmodels:{OPTIONS_OF_DBT}", 1))
 
 
+def _vacuum(table):
+    session = _root().newSession()
+    session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    session.sql(f"vacuum {table} retain 0 hours").collect()
+
+
 @pytest.fixture(scope="module")
 def laboratory(open_lakehouse, tmp_path_factory):
     lakehouse = open_lakehouse("laboratory", change=write_project)
@@ -57,6 +64,101 @@ def test_the_latest_in_the_source_wins_in_any_order(laboratory):
     assert laboratory.rows() == [(1, "third", "1.00")]
     laboratory.deliver(insert, earlier)
     assert laboratory.rows() == [(1, "third", "1.00")]
+
+
+def late(laboratory):
+    """Return of each change of lab.late its place and whether it was late, in order of delivery."""
+    rows = laboratory.lakehouse.query(
+        "select cast(left(sequence, 20) as int) as place, is_late from silver.row_changes"
+        " where table_name = 'late' order by offset"
+    )
+    return [tuple(row.values()) for row in rows]
+
+
+def deliver(laboratory, *messages):
+    laboratory.deliver(*messages, models=("delivered_changes", "row_changes"))
+
+
+def of_late(kind, position, *rows, **more):
+    return {**change(kind, position, *rows, **more), "table": "late"}
+
+
+def test_a_change_is_late_if_an_earlier_run_has_processed_a_later_one(laboratory):
+    first = of_late("INSERT", 100, thing(1, "first"))
+    third = of_late("UPDATE", 300, thing(1, "third"), old=[{"name": "second"}])
+    # What one run processes together is not late among itself.
+    deliver(laboratory, third, first)
+    assert late(laboratory) == [(300, False), (100, False)]
+    # Neither of another table, nor the same place again.
+    second = of_late("UPDATE", 200, thing(1, "second"), old=[{"name": "first"}])
+    deliver(laboratory, {**change("INSERT", 999, thing(1, "x")), "table": "other"}, third, second)
+    assert late(laboratory) == [(300, False), (100, False), (200, True)]
+    # A late one takes the table no step back; a copy is no other change.
+    deliver(laboratory, of_late("INSERT", 250, thing(2, "new")), first)
+    deliver(laboratory, of_late("INSERT", 400, thing(3, "newer")))
+    answer = [(300, False), (100, False), (200, True), (250, True), (400, False)]
+    assert late(laboratory) == answer
+    truncated = {**truncate(350), "table": "late", "sql": "truncate table late"}
+    deliver(laboratory, truncated)
+    [found] = laboratory.lakehouse.query(
+        "select is_late from silver.events where kind = 'truncate' and table_name = 'late'"
+    )
+    assert found == {"is_late": True}
+    laboratory.lakehouse.dbt("run", "-s", "table_accounting")
+    [found] = laboratory.lakehouse.query(
+        "select changes, late_changes, repeated_changes, last_committed_at,"
+        " last_processed_at >= last_ingested_at as is_processed_after,"
+        " abs(last_delay_seconds - (unix_micros(last_processed_at)"
+        " - unix_micros(last_committed_at)) / 1e6) < 600 as is_delay,"
+        " seconds_since_last_commit >= last_delay_seconds as goes_on"
+        " from silver.table_accounting where table_name = 'late'"
+    )
+    assert found.pop("last_committed_at").timestamp() == 1_790_000_000.400
+    assert found == {
+        "changes": 5,
+        "late_changes": 2,
+        "repeated_changes": 2,
+        "is_processed_after": True,
+        "is_delay": True,
+        "goes_on": True,
+    }
+
+
+def test_what_is_late_does_not_hang_on_the_file_of_the_run_before(laboratory):
+    file = laboratory.lakehouse.home / "warehouse/silver.db/events/_latest_changes.json"
+    kept = file.read_text()
+    deliver(laboratory, of_late("INSERT", 500, thing(5, "x")))
+    for number, content in enumerate((None, "{", kept)):
+        # Lost, damaged, or of a run before the last: dbt was killed behind its commit.
+        file.unlink()
+        file.with_name(f".{file.name}.crc").unlink()
+        if content:
+            file.write_text(content)
+        deliver(laboratory, of_late("INSERT", 450 + number, thing(6 + number, "y")))
+        assert late(laboratory)[-1] == (450 + number, True)
+    deliver(laboratory, of_late("INSERT", 501, thing(20, "z")))
+    assert late(laboratory)[-1] == (501, False)
+
+
+def test_what_is_late_is_never_told_by_rows_that_the_table_has_lost(laboratory):
+    (last, *_) = laboratory.lakehouse.query("describe history silver.events")
+    deliver(laboratory, of_late("INSERT", 700, thing(70, "gone")))
+    laboratory.lakehouse.query(f"restore table silver.events to version as of {last['version']}")
+    deliver(laboratory, of_late("INSERT", 600, thing(60, "x")))
+    assert late(laboratory)[-1] == (600, False)
+    deliver(laboratory, of_late("INSERT", 599, thing(59, "y")))
+    assert late(laboratory)[-1] == (599, True)
+
+
+def test_vacuum_leaves_the_file_of_the_run_before(laboratory):
+    folder = laboratory.lakehouse.home / "warehouse/silver.db/events"
+    kept = (folder / "_latest_changes.json").read_text()
+    (folder / "part-of-a-killed-run.parquet").write_text("orphan")
+    laboratory.lakehouse.process.submit(_vacuum, "silver.events").result()
+    assert not (folder / "part-of-a-killed-run.parquet").exists()
+    assert (folder / "_latest_changes.json").read_text() == kept
+    deliver(laboratory, of_late("INSERT", 598, thing(58, "z")))
+    assert late(laboratory)[-1] == (598, True)
 
 
 def test_a_change_that_is_applied_rewrites_nothing(laboratory):
@@ -430,6 +532,60 @@ def test_a_column_that_is_made_from_others_follows_them(laboratory):
     renamed = thing(94, "b", "2.00")
     laboratory.deliver(change("UPDATE", 9302, renamed, old=[{"name": "a"}]), models={"labels": ""})
     assert rows() == [("B", "b", "b:2.00", "lab", [])]
+    write_models(laboratory.lakehouse.project)
+
+
+def test_an_inferred_type_alters_no_text_in_silence(laboratory):
+    """A zip code, a version or a month may look like a number or a date in all values so far."""
+    types = {"zip": "bigint", "version": "decimal(38, 2)", "day": "date"}
+    columns = {"id": COLUMNS["id"]}
+    columns |= {name: f"try_cast(image['{name}'] as {kind})" for name, kind in types.items()}
+    described = "".join(
+        f'      - {{{{name: {name}, data_type: "{kind}", meta: {{{{inferred: true}}}}}}}}\n'
+        for name, kind in types.items()
+    )
+    yaml = YAML[: YAML.index("      - {{name: name")] + described
+    write_models(laboratory.lakehouse.project, {"codes": ""}, columns, yaml)
+    texts = [
+        ("1234", "1.2", "2024-05-01"),
+        ("01234", "1.25", "2024-05"),
+        ("-7", "3.50", "2024-5-1"),
+        ("+7", "3.500", "2024-05-01 00:00:00"),
+        ("-0", "03.5", "May"),
+    ]
+    rows = [
+        {"id": str(950 + n)} | dict(zip(types, values, strict=True))
+        for n, values in enumerate(texts)
+    ]
+    laboratory.deliver(change("INSERT", 9500, *rows), models={"codes": ""})
+    found = laboratory.lakehouse.query("select * from gold.codes where id >= 950 order by id")
+    values = [
+        (r["zip"], r["version"] and str(r["version"]), r["day"] and str(r["day"])) for r in found
+    ]
+    assert values == [
+        (1234, "1.20", "2024-05-01"),
+        (None, "1.25", None),
+        (-7, "3.50", None),
+        (None, None, None),
+        (None, None, None),
+    ]
+    assert [{p["column"]: (p["code"], p["text"]) for p in r["_problems"]} for r in found] == [
+        {},
+        {"zip": ("altered", "01234"), "day": ("altered", "2024-05")},
+        {"day": ("altered", "2024-5-1")},
+        {
+            "zip": ("altered", "+7"),
+            "version": ("altered", "3.500"),
+            "day": ("altered", "2024-05-01 00:00:00"),
+        },
+        {"zip": ("altered", "-0"), "version": ("altered", "03.5"), "day": ("invalid", "May")},
+    ]
+    # Once a person knows that a type is right, texts may differ: the table is rebuilt.
+    known = yaml.replace(", meta: {{inferred: true}}", "")
+    write_models(laboratory.lakehouse.project, {"codes": ""}, columns, known)
+    laboratory.lakehouse.dbt("run", "-s", "codes")
+    [row] = laboratory.lakehouse.query("select zip, _problems from gold.codes where id = 951")
+    assert row == {"zip": 1234, "_problems": []}
     write_models(laboratory.lakehouse.project)
 
 

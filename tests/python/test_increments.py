@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+import yaml
 from conftest import LANDING, _dbt, _root
 from shop import write_messages
 
@@ -140,3 +141,68 @@ def test_a_routed_message_gets_its_outcome(grown):
     assert [row["kind"] for row in after] == ["rejected"] * 2
     assert {row["reject_reason"] for row in after} != {"unrouted_topic"}
     grown.dbt("test", "-s", "test_type:singular")
+
+
+def _expire():
+    from cdc_lakehouse.retention import expire_messages
+
+    expire_messages("0 hours")
+
+
+def test_columns_are_added_in_place_where_silver_can_no_longer_be_rebuilt(grown, tmp_path):
+    """A later version of the project has further columns, and bronze has let old messages go."""
+    identity = "topic, partition, offset, row_number"
+    further = "source_type, is_late"
+    everything = f"select * except ({further}) from silver.events order by {identity}"
+    before, gold = grown.query(everything), grown.query("select * from gold.orders order by id")
+    grown.process.submit(_expire).result()
+    mapping = "('delta.columnMapping.mode' = 'name')"  # without which Delta drops no column
+    grown.query(f"alter table silver.events set tblproperties {mapping}")
+    grown.query(f"alter table silver.events drop columns ({further})")
+    (grown.home / "warehouse/silver.db/events/_latest_changes.json").unlink()
+    customer = {
+        "prevStruct": None,
+        "postStruct": {"id": 990, "name": "Ines"},
+        "allMetaData": {
+            "checkpoint": "9",
+            "timestamp": "1999999999",
+            "record_primary_key": "id",
+            "dbType": "OB_MYSQL",
+            "table_name": "customers",
+            "db": "tenant1.crm",
+        },
+        "recordType": "INSERT",
+    }
+    rows = [
+        ("shop.orders", 0, 2000, json.dumps(order_update(1769000000000000000, "late")).encode()),
+        ("crm.customers", 0, 2000, json.dumps(customer).encode()),
+    ]
+    write_messages(tmp_path / "two.parquet", rows)
+    grown.ingest(tmp_path)
+    grown.dbt("run")
+    # Two commits: the columns, and the rows. Those of before are as they were, with nulls.
+    history = grown.query("describe history silver.events")
+    assert [commit["operation"] for commit in history[:2]] == ["WRITE", "ADD COLUMNS"]
+    assert grown.query(everything.replace("order", "where offset < 2000 order")) == before
+    found = grown.query(f"select topic, {further} from silver.events where offset = 2000")
+    assert sorted(tuple(row.values()) for row in found) == [
+        ("crm.customers", "ob_mysql", False),
+        ("shop.orders", None, True),
+    ]
+    old = "select count(*) as n from silver.events where offset < 2000"
+    assert grown.query(f"{old} and (source_type is not null or is_late is not null)") == [{"n": 0}]
+    # In the places that the contract gives them.
+    contract = yaml.safe_load((grown.project / "models/silver/_events.yml").read_text())
+    names = [column["name"] for column in contract["models"][0]["columns"]]
+    assert [row["col_name"] for row in grown.query("describe silver.events")] == names
+    # The late change altered nothing of gold; its views and those of silver go on.
+    assert grown.query("select * from gold.orders order by id") == gold
+    counted = "select late_changes from silver.table_accounting where table_name = 'orders'"
+    assert grown.query(f"{counted} and database_name = 'shop'") == [{"late_changes": 1}]
+    assert grown.query("select name from gold.customers where id = 990") == [{"name": "Ines"}]
+    grown.dbt("test", "-s", "test_type:singular")
+    assert grown.dbt("run")["events"] == "NOTHING NEW"
+    # Any other difference still needs a rebuild, which would lose rows.
+    grown.query("alter table silver.events add columns (of_another_project string)")
+    (said,) = grown.dbt("run", "-s", "events", fails=True)
+    assert "LAKEHOUSE_LOSE_REMOVED=yes" in said

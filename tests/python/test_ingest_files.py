@@ -229,7 +229,9 @@ def test_types_of_parquet_columns_may_differ(lake):
     ]
     landed = bronze.read(open_session(metastore=False), "messages").orderBy("offset")
     assert [row.headers for row in landed.collect()] == [[("h", b"\xff"), ("h", None)], None]
-    assert "Unrouted: unknown. Add a line each to seeds/topics.csv." in report.text()
+    said = report.text()
+    assert "Unrouted: unknown. Add a line each to seeds/topics.csv, then run" in said
+    assert "The topic of a line file is its folder's name." in said
     assert report.bytes == 2
 
 
@@ -429,7 +431,7 @@ def test_unrouted_messages_get_their_format_once_their_topic_has_a_route(lake, m
         "topic     format    messages",
         "--------  --------  --------",
         "it's new  drs_json         2",
-        "2 messages rerouted. dbt settles them next.",
+        "2 messages rerouted. Run `dbt build` next: it settles them.",
     ]
     assert cli.main(["reroute"]) == 0
 

@@ -115,7 +115,7 @@ def test_every_message_lands_byte_for_byte(lake, broker):
         ("store.orders", 2, "dts_canal", 1, 0, 0),
         ("stores", 0, "unrouted", 1, 0, 0),
     ]
-    assert "Unrouted: stores. Add a line each to seeds/topics.csv." in report.text()
+    assert "Unrouted: stores. Add a line each to seeds/topics.csv, then run" in report.text()
     assert "3 topics, 5 messages" in report.text()
     moment = datetime(2023, 11, 14, 22, 13, 20, 123000)
     kinds = ("topic", "partition", "offset", "key", "value", "timestamp_type", "format")

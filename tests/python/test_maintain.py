@@ -166,6 +166,8 @@ def test_nothing_that_can_be_read_changes(kept):
     before, rows_as_of = kept.content(), kept.lakehouse.query(as_of)
     done, _ = kept.maintain()
     assert all(done[table].files_deleted for table in TABLES)
+    # What silver has come to is kept beside the data files.
+    assert (kept.folder("silver.events") / "_latest_changes.json").exists()
     assert kept.content() == before
     assert kept.lakehouse.query(as_of) == rows_as_of
     assert len(rows_as_of) == 49

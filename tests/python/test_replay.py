@@ -186,7 +186,7 @@ def audit(lake):
 def contents(lake, table):
     """Return all cells of a table but those that tell of the delivery."""
     rows = lake.query(f"select * from {table}")
-    left_out = DELIVERY | {"bronze_version", "loaded_at", "ingested_at"}
+    left_out = DELIVERY | {"bronze_version", "loaded_at", "ingested_at", "is_late"}
     return sorted(({k: v for k, v in row.items() if k not in left_out} for row in rows), key=str)
 
 

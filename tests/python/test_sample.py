@@ -6,12 +6,10 @@ All that asks the sample is here, for it is built once: plans and errors too.
 import csv
 import json
 import re
-import shutil
 
 import pytest
 from conftest import LANDING, PROJECT, SAID
 from shop import SAMPLES, TABLES, as_expected, expected_rows, gold
-from test_errors import run
 
 from cdc_lakehouse.routes import formats
 
@@ -45,6 +43,12 @@ def test_all_unit_tests_of_dbt_pass(sample):
     SAID.append(f"dbt: {len(passed)} unit tests of the formats passed")
     # Each format has the same scenarios.
     assert len(passed) > 14 * 20
+
+
+def test_a_warning_names_the_view_to_look_at(sample):
+    said = (sample.home / "logs" / "dbt.log").read_text()
+    assert "messages_are_not_rejected: look at silver.rejected_by_reason and" in said
+    assert "look at gold.gold_problems." in said
 
 
 def test_everything_is_landed(sample):
@@ -164,25 +168,6 @@ def test_every_column_is_described(sample):
             missing += [f"{name}.{column}" for column in entry["columns"] if column not in found]
     assert not [name for name in missing if not re.match(r"seed\.", name)]
     assert any(name.startswith("model.cdc_lakehouse.orders") for name in catalog["nodes"])
-
-
-@pytest.mark.long
-def test_a_copied_lakehouse_does_not_write_into_the_original(sample, tmp_path):
-    copy = tmp_path / "copy"
-    shutil.copytree(sample.home, copy, ignore=shutil.ignore_patterns("*.lck", "tmp", "target"))
-    folders = {"DBT_TARGET_PATH": tmp_path / "t", "DBT_LOG_PATH": tmp_path / "l"}
-    said = run("dbt.cli.main", "run", LAKEHOUSE_DIR=copy, **folders)
-    assert said.returncode != 0
-    assert "was moved or copied" in said.stdout
-    # What the sentence advises.
-    for path in copy.iterdir():
-        if path.name != "warehouse":
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    for path in (copy / "warehouse").iterdir():
-        if path.name != "bronze.db":
-            shutil.rmtree(path)
-    said = run("dbt.cli.main", "seed", LAKEHOUSE_DIR=copy, **folders)
-    assert said.returncode == 0, said.stdout
 
 
 def test_a_mistake_in_sql_is_a_short_message(sample):

@@ -52,7 +52,8 @@ def laboratory(open_lakehouse, tmp_path_factory):
     drifting = Drifting(lakehouse, tmp_path_factory.mktemp("drift-landing"))
     write_models(lakehouse.project, yaml=WARNED)
     drifting.deliver(change("INSERT", 100, {"id": "1", "name": "a", "price": "1.00"}))
-    lakehouse.dbt("run", "-s", "schema_changes", "source_columns", "schema_drift")
+    views = ("schema_changes", "source_columns", "dropped_tables", "schema_drift")
+    lakehouse.dbt("run", "-s", *views)
     return drifting
 
 

@@ -10,15 +10,20 @@ from cdc_lakehouse.report import text_table
 
 STATEMENTS = """
 create schema silver; create schema gold;
-create table silver.events using delta as select 1 as a;
-create view silver.row_changes as select 'shop.orders' as topic, 1L as offset, 0 as row_number,
-    'insert' as operation, 'shop' as database_name, 'orders' as table_name,
-    map('id', '1', 'note', null) as after, timestamp'2026-01-02 03:04:05.120' as committed_at;
+create table silver.events using delta tblproperties ('delta.enableDeletionVectors' = 'true')
+    as select 'shop.orders' as topic, 0 as partition, 1L as offset, 0 as row_number,
+    'row_change' as kind, 'insert' as operation, 'shop' as database_name,
+    'orders' as table_name, map('id', '1', 'note', null) as after,
+    timestamp'2026-01-02 03:04:05.120' as committed_at;
+insert into silver.events select /*+ coalesce(1) */ 'shop.orders', 0, id, 0, 'heartbeat',
+    null, null, null, null, null
+    from range(2, 5);
+delete from silver.events where offset = 3;
+create view silver.row_changes as select 1 as a;
 create view gold.orders as select 1 as id, 2 as line, 'x' as _topic;
 create view gold.tags as select 'red' as name;
-create view silver.message_accounting as select 'shop.orders' as topic, 0 as partition,
-    1 as messages, 1 as row_changes, 0 as schema_changes, 0 as truncates, 0 as heartbeats,
-    0 as transaction_markers, 0 as controls, 0 as rejected, 0 as repeated_changes;
+create view gold.maps as select map('a', 1) as properties, 2 as id;
+create view gold.own as select 'b' as _only;
 create view silver.rejected_by_reason as select 'shop.orders' as topic, 'not_json' as reject_reason,
     1 as messages, 0 as first_offset, 0 as last_offset, 'no' as first_detail;
 """
@@ -44,6 +49,8 @@ for arguments in (["show"], ["show", "gold.orders"], ["query", values], ["query"
     print(cli.main(arguments), "\\f")
     sys.stdout.flush()
     print("\\f", file=sys.stderr)
+spark.sql("create view gold.broken as select raise_error('this went wrong') as id")
+print(cli.main(["show"]), "\\f")
 """
 
 
@@ -60,8 +67,8 @@ def test_the_commands_print_what_there_is(tmp_path, monkeypatch):
         check=False,
     )
     outputs = [text.strip().splitlines() for text in done.stdout.split("\f")]
-    assert len(outputs) == 9, done.stderr
-    none, bronze_only, everything, table, values, csv, first, wrong, _ = outputs
+    assert len(outputs) == 10, done.stderr
+    none, bronze_only, everything, table, values, csv, first, wrong, in_part, _ = outputs
 
     assert (none, bronze_only, wrong) == (["2"], ["2"], ["2"])
     errors = done.stderr.splitlines()
@@ -71,17 +78,29 @@ def test_the_commands_print_what_there_is(tmp_path, monkeypatch):
     [error] = [line for line in errors if "UNRESOLVED_COLUMN" in line]
     assert "`nothing`" in error
     assert "Traceback" not in done.stderr
-    assert "bronze.messages               0" in everything
-    assert "gold.orders                   1" in everything
+    assert everything[-1] == "0"
+    assert "bronze.messages             0" in everything
+    # What a DELETE has marked is no row any more.
+    assert "silver.events               3" in everything
+    assert "Views: silver.rejected_by_reason, silver.row_changes" in everything
     assert any(
         line.endswith('{"id":"1","note":null}  2026-01-02 03:04:05.12') for line in everything
     )
-    assert everything[everything.index("gold.orders") + 1 :][:3] == [
+    assert everything[everything.index("gold.orders, 1 row") + 1 :][:3] == [
         "id  line",
         "--  ----",
         " 1     2",
     ]
-    assert everything[everything.index("gold.tags") + 1 :][:3] == ["name", "----", "red"]
+    assert everything[everything.index("gold.tags, 1 row") + 1 :][:3] == ["name", "----", "red"]
+    assert everything[everything.index("gold.maps, 1 row") + 1 :][2] == '{"a":1}      2'
+    assert everything[everything.index("gold.own, 1 row") + 1 :][:3] == ["_only", "-----", "b"]
+    by_topic = everything[everything.index("silver.events, by topic") + 1 :][3]
+    assert by_topic.split()[:4] == ["shop.orders", "0", "3", "1"]
+    # A table that cannot be shown costs its own paragraph, and the exit code says so.
+    failed = in_part.index("gold.broken")
+    assert in_part[failed + 1].startswith("cannot be shown: ")
+    assert "this went wrong" in in_part[failed + 1]
+    assert in_part[:failed] + in_part[failed + 3 :] == [*everything[:-1], "1"]
     assert max(map(len, everything)) <= 120
     assert table == ["id  line  _topic", "--  ----  ------", " 1     2  x", "0"]
     assert values[2:] == ['NULL     00ff  2026-01-02 03:04:05.12  {"k":null}  a,"b"  1.50', "0"]

@@ -34,6 +34,7 @@ read as (
         *,
         exact.problem as json_problem,
         json.payload.op,
+        json.schema.source.dbtype as database_type,
         nullif(json.payload.ddl.text, '') as statement,
         exact.stated,
         {{ dataworks_kind(['INSERT', 'UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE']) }} as kind,
@@ -121,6 +122,7 @@ select
         whole_row is null, null, row_operation in ('snapshot', 'insert') and {{ has_all_columns('whole_row', 'types') }}
     ) as after_is_complete,
     if(outcome = 'row_change', types, null) as column_types,
+    if(outcome = 'rejected', null, lower(nullif(database_type, ''))) as source_type,
     if(outcome in ('schema_change', 'truncate'), statement, null) as ddl,
     if(outcome = 'schema_change', dropped, null) as dropped_tables,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('event_time', 'milliseconds') }}) as committed_at,

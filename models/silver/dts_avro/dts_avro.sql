@@ -68,6 +68,7 @@ select
     if(row_operation in ('UPDATE', 'DELETE'), before_is_complete, null) as before_is_complete,
     if(row_operation <> 'DELETE', after_is_complete, null) as after_is_complete,
     if(outcome = 'row_change', column_types, null) as column_types,
+    if(outcome = 'rejected', null, lower(nullif(source_type, ''))) as source_type,
     if(outcome in ('schema_change', 'truncate'), ddl, null) as ddl,
     if(outcome = 'schema_change', dropped, null) as dropped_tables,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('cast(source_timestamp as string)', 'seconds') }}) as committed_at,

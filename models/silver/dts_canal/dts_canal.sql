@@ -102,6 +102,7 @@ select
     if(row_operation = 'delete' or (row_operation = 'update' and old_image is not null), false, null) as before_is_complete,
     if(row_operation <> 'delete', row_operation <> 'update' and looks_whole, null) as after_is_complete,
     if(outcome = 'row_change', types, null) as column_types,
+    cast(null as string) as source_type,
     if(outcome in ('schema_change', 'truncate'), sql, null) as ddl,
     if(outcome = 'schema_change', dropped, null) as dropped_tables,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('es', 'milliseconds') }}) as committed_at,

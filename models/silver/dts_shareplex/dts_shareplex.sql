@@ -103,6 +103,7 @@ select
     if(operation in ('update', 'update_before', 'delete'), operation = 'delete', null) as before_is_complete,
     if(operation in ('insert', 'update', 'update_after'), operation = 'insert', null) as after_is_complete,
     cast(null as map<string, string>) as column_types,
+    cast(null as string) as source_type,
     if(outcome in ('schema_change', 'truncate'), ddl, null) as ddl,
     cast(null as array<struct<database_name: string, schema_name: string, table_name: string>>) as dropped_tables,
     if(outcome = 'rejected', null, committed_at) as committed_at,

@@ -1,5 +1,5 @@
 {% set fields =
-    'schema struct<source: struct<dbName: string, schema: string, table: string>,'
+    'schema struct<source: struct<dbType: string, dbName: string, schema: string, table: string>,'
     ~ ' column: array<map<string, string>>, pk: array<string>>,'
     ~ ' payload struct<before: struct<data: map<string, string>>, after: struct<data: map<string, string>>, op: string,'
     ~ ' scn: string comment "a number", ddl: struct<text: string>,'
@@ -34,6 +34,7 @@ read as (
         *,
         exact.problem as json_problem,
         json.payload.op,
+        json.schema.source.dbtype as database_type,
         nullif(json.payload.ddl.text, '') as statement,
         exact.stated,
         {{ dataworks_kind(['INSERT', 'UPDATE', 'DELETE']) }} as kind,
@@ -99,6 +100,7 @@ select
     if(row_operation in ('update', 'delete'), true, null) as before_is_complete,
     if(row_operation in ('insert', 'update'), true, null) as after_is_complete,
     if(outcome = 'row_change', types, null) as column_types,
+    if(outcome = 'rejected', null, lower(nullif(database_type, ''))) as source_type,
     if(outcome in ('schema_change', 'truncate'), statement, null) as ddl,
     if(outcome = 'schema_change', dropped, null) as dropped_tables,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('event_time', 'milliseconds') }}) as committed_at,

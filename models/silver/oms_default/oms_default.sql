@@ -77,6 +77,7 @@ select
     if(row_operation in ('UPDATE', 'DELETE'), true, null) as before_is_complete,
     if(row_operation <> 'DELETE', true, null) as after_is_complete,
     cast(null as map<string, string>) as column_types,
+    if(outcome = 'rejected', null, lower(nullif(allmetadata['dbType'], ''))) as source_type,
     if(outcome in ('schema_change', 'truncate'), statement, null) as ddl,
     if(outcome = 'schema_change', dropped, null) as dropped_tables,
     if(outcome = 'rejected', null, {{ epoch_to_timestamp('commit_seconds', 'seconds') }}) as committed_at,

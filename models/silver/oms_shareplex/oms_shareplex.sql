@@ -91,6 +91,7 @@ select
     if(operation in ('update', 'delete'), true, null) as before_is_complete,
     if(operation in ('insert', 'update'), true, null) as after_is_complete,
     cast(null as map<string, string>) as column_types,
+    cast(null as string) as source_type,
     if(outcome in ('schema_change', 'truncate'), statement, null) as ddl,
     if(outcome = 'schema_change', dropped, null) as dropped_tables,
     if(outcome = 'rejected', null, committed_at) as committed_at,

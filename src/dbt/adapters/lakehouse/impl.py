@@ -20,9 +20,26 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cdc_lakehouse import projection
 from cdc_lakehouse.bronze import GENERATION, quoted
-from cdc_lakehouse.delta_log import bytes_since, last_transactions, snapshot
+from cdc_lakehouse.delta_log import (
+    bytes_since,
+    keeps_rows_since,
+    last_transactions,
+    read_beside,
+    snapshot,
+    write_beside,
+)
 from cdc_lakehouse.gold_options import refused_option
+from cdc_lakehouse.latest_changes import (
+    FILE,
+    LatestChanges,
+    Source,
+    furthest,
+    query_of_latest,
+    query_of_rows,
+    read_latest,
+)
 from cdc_lakehouse.project import use_project
+from cdc_lakehouse.removal import refuse_build_over_loss
 from cdc_lakehouse.routes import read_routes
 from cdc_lakehouse.session import (
     FEW_BYTES,
@@ -31,6 +48,7 @@ from cdc_lakehouse.session import (
     compile_plans,
     warehouse_path,
 )
+from cdc_lakehouse.stored_columns import columns_to_add
 from dbt.adapters.lakehouse.connections import (
     BATCH_READER,
     MERGE_SOURCE,
@@ -148,25 +166,40 @@ class LakehouseAdapter(SparkAdapter):
         return mark.get() if mark.isDefined() else None
 
     @available.parse(lambda *args, **kwargs: False)
-    def adopt(self, relation: BaseRelation) -> bool:
-        """Give a table that the metastore does not know, but that is there, its name.
+    def adopt(self, relation: BaseRelation, is_named: bool) -> bool:
+        """Make the metastore and the folder of a Delta table agree on whether there is one.
 
         Delta commits a new table before the metastore learns of it, and refuses to make one where
-        a folder is: after a kill in between, or without the old metastore, no run could go on.
+        a folder is: after a kill in between, or without the old metastore, no run could go on. Nor
+        could one where somebody has deleted the folder of a table that the metastore names.
+
+        Args:
+            relation: a table of this project.
+            is_named: whether the metastore knows it.
 
         Returns:
-            Whether there was one. What a CREATE has left that committed nothing is removed.
+            Whether there is a table. What a CREATE has left that committed nothing is removed.
         """
         folder = warehouse_path(relation.schema, relation.identifier)
         if any((folder / "_delta_log").glob("[0-9]*.json")):
-            location = quoted(str(folder))
-            with short_errors():
-                self._spark().sql(f"create schema if not exists {relation.schema}")
-                self._spark().sql(f"create table {relation} using delta location {location}")
+            if not is_named:
+                location = quoted(str(folder))
+                with short_errors():
+                    self._spark().sql(f"create schema if not exists {relation.schema}")
+                    self._spark().sql(f"create table {relation} using delta location {location}")
             return True
+        if is_named:
+            with short_errors():
+                self._spark().sql(f"drop table if exists {relation}")
         if folder.is_dir():
             shutil.rmtree(folder)
         return False
+
+    @available.parse(lambda *args, **kwargs: None)
+    def refuse_build_over_loss(self) -> None:
+        """Refuse to build silver.events from nothing where bronze has removed messages."""
+        with short_errors():
+            refuse_build_over_loss(self._spark())
 
     @available.parse(lambda *args, **kwargs: None)
     def remove_table(self, relation: BaseRelation) -> None:
@@ -218,12 +251,30 @@ class LakehouseAdapter(SparkAdapter):
     @available.parse(lambda *args, **kwargs: [])
     def changed_columns(self, relation: BaseRelation, columns: list[dict]) -> list[str]:
         """Return the names of columns in which the table and `columns` (name, data_type) differ."""
-        parse = self._spark()._jvm.org.apache.spark.sql.types.StructType.fromDDL
-        definition = ", ".join(f"{self.quote(col['name'])} {col['data_type']}" for col in columns)
-        found = _types_by_name(self._snapshot(relation).schema().json())
-        wanted = _types_by_name(parse(definition).json())
+        found, wanted = self._types_of_table(relation), self._types_of_columns(columns)
         names = found.keys() | wanted.keys()
         return sorted(name for name in names if found.get(name) != wanted.get(name))
+
+    @available.parse(lambda *args, **kwargs: [])
+    def columns_to_add(
+        self, relation: BaseRelation, columns: list[dict], loses_rows: bool
+    ) -> list[str]:
+        """Return the names of `columns` that the table gets in place; none if it is rebuilt."""
+        required = [
+            column["name"]
+            for column in columns
+            if any(each["type"] == "not_null" for each in column.get("constraints") or ())
+        ]
+        found, wanted = self._types_of_table(relation), self._types_of_columns(columns)
+        return columns_to_add(found, wanted, required, loses_rows)
+
+    def _types_of_table(self, relation: BaseRelation) -> dict[str, Any]:
+        return _types_by_name(self._snapshot(relation).schema().json())
+
+    def _types_of_columns(self, columns: list[dict]) -> dict[str, Any]:
+        parse = self._spark()._jvm.org.apache.spark.sql.types.StructType.fromDDL
+        definition = ", ".join(f"{self.quote(col['name'])} {col['data_type']}" for col in columns)
+        return _types_by_name(parse(definition).json())
 
     @available.parse(lambda *args, **kwargs: None)
     def watermark(self, relation: BaseRelation, name: str) -> int | None:
@@ -264,6 +315,45 @@ class LakehouseAdapter(SparkAdapter):
         values = (name, str(generation * GENERATION + version))
         for setting, value in zip(WATERMARK, values, strict=True):
             self._spark().conf.set(setting, value)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def find_latest_changes(
+        self, relation: BaseRelation, read: int | None, without: str | None = None
+    ) -> None:
+        """Make the temporary view `latest_changes`: how far earlier runs came in each source table.
+
+        Args:
+            relation: the change log.
+            read: up to which version of bronze it has read; None if it is built (again).
+            without: a view of messages that are processed again, whose rows do not count; what
+                they were may have been wrong, so the file of the last run is not asked either.
+        """
+        path = warehouse_path(relation.schema, relation.identifier)
+        sequences, since = {}, -1
+        if read is not None:
+            kept = None if without else read_latest(read_beside(self._spark(), path, FILE))
+            if kept and keeps_rows_since(path, kept.version):
+                sequences, since = kept.sequences, kept.bronze_version
+            if since < read:
+                sequences = furthest(sequences, self._latest_since(relation, since, without))
+        self.leave_note("latest_changes", sequences)
+        self.name_query("latest_changes", query_of_rows(sequences))
+
+    @available.parse(lambda *args, **kwargs: None)
+    def keep_latest_changes(self, relation: BaseRelation, read: int | None, last: int) -> None:
+        """Leave for the next run how far this one, which read up to `last`, has come."""
+        since = -1 if read is None else read
+        sequences = furthest(self.take_note("latest_changes"), self._latest_since(relation, since))
+        latest = LatestChanges(self._snapshot(relation).version(), last, sequences)
+        path = warehouse_path(relation.schema, relation.identifier)
+        with short_errors():
+            write_beside(self._spark(), path, FILE, latest.text())
+
+    def _latest_since(
+        self, relation: BaseRelation, since: int, without: str | None = None
+    ) -> dict[Source, str]:
+        found = self._query(query_of_latest(relation.render(), since, without))
+        return {tuple(source): sequence for *source, sequence in found.collect()}
 
     @available.parse(lambda *args, **kwargs: None)
     def expect_new_rows(self, relation: BaseRelation, read: int | None) -> None:

@@ -1,0 +1,24 @@
+{{ config(materialized='view') }}
+
+with
+
+changes as (
+
+    select * from {{ ref('delivered_changes') }}
+
+)
+
+select
+    database_name,
+    schema_name,
+    table_name,
+    count_if(delivery = 1) as changes,
+    count_if(delivery = 1 and is_late) as late_changes,
+    count_if(delivery > 1) as repeated_changes,
+    max(committed_at) as last_committed_at,
+    max(ingested_at) as last_ingested_at,
+    max(loaded_at) as last_processed_at,
+    max_by(unix_micros(loaded_at) - unix_micros(committed_at), committed_at) / 1000000 as last_delay_seconds,
+    (unix_micros(current_timestamp()) - unix_micros(max(committed_at))) / 1000000 as seconds_since_last_commit
+from changes
+group by database_name, schema_name, table_name
