@@ -29,12 +29,24 @@
     {%- endif -%}
 {%- endmacro %}
 
+{#- How far earlier runs came in the order of each source table: a temporary view that the materialization makes. -#}
+{% macro latest_changes() -%}
+    {%- if is_only_looked_at() -%}
+    (
+        select
+            '' as format,
+            '' as database_name,
+            '' as schema_name,
+            '' as table_name,
+            '' as sequence
+        where false
+    )
+    {%- else -%}
+    latest_changes
+    {%- endif -%}
+{%- endmacro %}
+
 {#- Whether no model is built: `dbt show`, `compile` or `docs generate`. -#}
 {% macro is_only_looked_at() -%}
     {{ return(flags.WHICH in ('show', 'compile', 'generate')) }}
-{%- endmacro %}
-
-{#- How far earlier runs came in the order of each source table: a temporary view that the materialization makes. -#}
-{% macro latest_changes() -%}
-    latest_changes
 {%- endmacro %}
