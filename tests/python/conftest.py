@@ -69,7 +69,7 @@ def _dbt(arguments):
 
     done = dbtRunner().invoke(["--quiet", *arguments])
     results = getattr(done.result, "results", None) or []
-    results = [r for r in results if hasattr(r, "node")]
+    results = [r for r in results if hasattr(r, "node") and r.node.resource_type != "operation"]
     said = {r.node.name: r.message or str(r.status) for r in results}
     errors = [f"{r.node.name}: {r.message}" for r in results if r.status in ("error", "fail")]
     return done.success, said, [str(done.exception)] if done.exception else errors
