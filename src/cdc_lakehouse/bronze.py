@@ -415,9 +415,14 @@ def quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("{", "\\u007b") + "'"
 
 
+def identifier(name: str) -> str:
+    """Return a name as SQL takes it whatever it consists of, in backticks."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def by_path(name: str) -> str:
     """Return the bronze table `name` as Spark SQL names it without a metastore."""
-    return "delta.`" + str(_path(name)).replace("`", "``") + "`"
+    return f"delta.{identifier(str(_path(name)))}"
 
 
 def _append_operation(spark: SparkSession, record: dict, transaction: tuple[str, int]) -> None:

@@ -184,7 +184,7 @@ def _maintain_schemas(
 def _maintain_table(
     spark: SparkSession, path: Path, retention: timedelta, report: MaintainReport
 ) -> None:
-    table = "delta.`" + str(path).replace("`", "``") + "`"
+    table = f"delta.{bronze.identifier(str(path))}"
     before = snapshot(spark, path)
     done = Maintained(_name(path), before.numOfFiles(), before.sizeInBytes())
     if done.files_before:

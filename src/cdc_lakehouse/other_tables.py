@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType, VariantType
 
-from cdc_lakehouse.bronze import quoted
+from cdc_lakehouse.bronze import identifier, quoted
 
 GOLD = ("current_state", "history")
 # What dbt makes without copying rows; silver.events is edited, not built anew.
@@ -160,7 +160,7 @@ def tables_of(spark: SparkSession) -> Iterator[str]:
 def named(table: str) -> str:
     """Return a table's name as SQL takes it."""
     schema, _, name = table.partition(".")
-    return f"`{schema}`.`{name.replace('`', '``')}`"
+    return f"{identifier(schema)}.{identifier(name)}"
 
 
 def is_delta(spark: SparkSession, table: str) -> bool:
@@ -199,9 +199,8 @@ class Finder:
         removed = self.spark.table("removed_rows").distinct()
         renamed = [f"_found_{name}" for name in removed.columns]
         removed = F.broadcast(removed.toDF(*renamed)).withColumn("_found_row", F.lit(True))
-        same = reduce(
-            and_, [frame[_quoted(c)] == removed[r] for c, r in zip(identity, renamed, strict=True)]
-        )
+        pairs = zip(identity, renamed, strict=True)
+        same = reduce(and_, [frame[identifier(own)] == removed[name] for own, name in pairs])
         joined = frame.join(removed, same, "left")
         is_found |= F.col("_found_row").isNotNull()
         return joined.withColumn("_is_found", is_found).drop(*renamed, "_found_row")
@@ -210,7 +209,7 @@ class Finder:
         """Delete the rows of the subjects from a Delta table; see `marked`."""
         if identity:
             same = " and ".join(
-                f"own.{_quoted(column)} = removed.{name}"
+                f"own.{identifier(column)} = removed.{name}"
                 for column, name in zip(identity, IDENTITIES[1], strict=True)
             )
             self.spark.sql(
@@ -230,7 +229,7 @@ class Finder:
 
 def key_hash(columns: Sequence[str], salt: str) -> str:
     """Return the expression of what stands for the key in `columns` where no key is to be named."""
-    texts = ", ".join(f"cast({_quoted(column)} as string)" for column in columns)
+    texts = ", ".join(f"cast({identifier(column)} as string)" for column in columns)
     return f"sha2(concat({quoted(salt)}, to_json(array({texts}))), 256)"
 
 
@@ -238,7 +237,7 @@ def text_of(frame: DataFrame) -> Column:
     """Return all that a row of `frame` holds as one text, a character a byte."""
     parts = []
     for field in frame.schema:
-        column = F.col(_quoted(field.name))
+        column = F.col(identifier(field.name))
         if isinstance(field.dataType, BinaryType):
             parts.append(F.decode(column, "ISO-8859-1"))
             continue
@@ -255,7 +254,3 @@ def identity_of(frame: DataFrame) -> list[str]:
         if [types.get(name) for name in names] == ["string", "int", "bigint", "int"]:
             return list(names)
     return []
-
-
-def _quoted(column: str) -> str:
-    return "`" + column.replace("`", "``") + "`"

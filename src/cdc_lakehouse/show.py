@@ -135,7 +135,7 @@ def _fetch(
 
 
 def _text(field: StructField, limit: int | None) -> Column:
-    column = F.col(_quoted(field.name))
+    column = F.col(bronze.identifier(field.name))
     if isinstance(field.dataType, BinaryType):
         return F.lower(F.hex(column if limit is None else F.substring(column, 1, limit)))
     if isinstance(field.dataType, ArrayType | MapType | StructType):
@@ -179,26 +179,22 @@ def _counts(spark: SparkSession, title: str, names: list[tuple[str, str]]) -> st
 
 def _gold_table(spark: SparkSession, title: str, name: str, rows: int) -> str:
     """Return how many rows a gold table has, if they are few, and the first of them."""
-    table = f"gold.{_quoted(name)}"
+    table = f"gold.{bronze.identifier(name)}"
     fields = spark.table(table).schema.fields
     fields = [field for field in fields if not field.name.startswith("_")] or fields
     ordered = [
-        _quoted(field.name)
+        bronze.identifier(field.name)
         for field in fields
         if not re.search("map<|variant", field.dataType.simpleString())
     ]
     # One text, for Spark takes a tenth of a second to analyse each further step.
     order = f" order by {', '.join(ordered[:2])}" if ordered else ""
-    columns = ", ".join(_quoted(field.name) for field in fields)
+    columns = ", ".join(bronze.identifier(field.name) for field in fields)
     frame = spark.sql(f"select {columns} from {table}{order}")
     header, cells = _fetch(frame, COUNTED + 1, 26)
     count = f"{len(cells):,}" if len(cells) <= COUNTED else f"more than {COUNTED:,}"
     noun = "row" if len(cells) == 1 else "rows"
     return f"{title}, {count} {noun}\n{text_table(header, cells[:rows], 26)}"
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def _holds_much() -> bool:
