@@ -1,6 +1,7 @@
 """What Delta's log says of a table, without a query."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
@@ -10,10 +11,7 @@ from pyspark.sql import SparkSession
 def snapshot(spark: SparkSession, path: Path):
     """Return the latest state of the table in a folder, an object of Delta's."""
     nothing = spark._jvm.scala.Option.empty()
-    # Delta reads a checkpoint lazily, in the session of the thread, which no query may have set.
-    spark._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
-    log = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(path))
-    return log.update(False, nothing, nothing)
+    return _log(spark, path).update(False, nothing, nothing)
 
 
 def transaction_version(spark: SparkSession, path: Path, application: str) -> int:
@@ -55,15 +53,11 @@ def bytes_since(path: Path, version: int | None) -> int | None:
     """
     if version is None:
         return (last_checksum(path) or {}).get("tableSizeBytes")
-    last, size = _last_commit(path), 0
-    for commit in range(version + 1, int(last.stem) + 1 if last else 0):
-        try:
-            with open(path / "_delta_log" / f"{commit:020}.json", encoding="utf-8") as actions:
-                added = [json.loads(action).get("add") for action in actions]
-        except (OSError, ValueError):  # if it is damaged, Delta says so
-            return None
-        size += sum(file["size"] for file in added if file and file["dataChange"])
-    return size
+    try:
+        added = [action["add"] for action in _actions_since(path, version) if "add" in action]
+    except (OSError, ValueError):  # if it is damaged, Delta says so
+        return None
+    return sum(file["size"] for file in added if file["dataChange"])
 
 
 def is_table(path: Path) -> bool:
@@ -93,20 +87,16 @@ def keeps_rows_since(path: Path, version: int) -> bool:
     last = _last_commit(path)
     if last is None or int(last.stem) < version:
         return False
-    for commit in range(version + 1, int(last.stem) + 1):
-        try:
-            with open(path / "_delta_log" / f"{commit:020}.json", encoding="utf-8") as actions:
-                removed = [json.loads(action).get("remove") for action in actions]
-        except (OSError, ValueError):
-            return False
-        if any(file and file["dataChange"] for file in removed):
-            return False
-    return True
+    try:
+        actions = _actions_since(path, version)
+        return not any(action["remove"]["dataChange"] for action in actions if "remove" in action)
+    except (OSError, ValueError):
+        return False
 
 
 def read_beside(spark: SparkSession, path: Path, name: str) -> str | None:
     """Return the text of a file in a table's folder; None if it cannot be read."""
-    log = snapshot(spark, path).deltaLog()
+    log = _log(spark, path)
     file = spark._jvm.org.apache.hadoop.fs.Path(str(path / name))
     try:
         return log.store().read(file, log.newDeltaHadoopConf()).mkString("\n")
@@ -121,12 +111,31 @@ def write_beside(spark: SparkSession, path: Path, name: str, text: str) -> None:
         name: begins with _, so that Delta and its VACUUM leave the file alone.
         text: of one line or several.
     """
-    log = snapshot(spark, path).deltaLog()
+    log = _log(spark, path)
     file = spark._jvm.org.apache.hadoop.fs.Path(str(path / name))
     lines = spark._jvm.scala.jdk.javaapi.CollectionConverters.asScala(
         spark._jvm.java.util.List.of(text).iterator()
     )
     log.store().write(file, lines, True, log.newDeltaHadoopConf())
+
+
+def _log(spark: SparkSession, path: Path):
+    """Return Delta's object for a table's log, which has not looked for new commits."""
+    # Delta reads a checkpoint lazily, in the session of the thread, which no query may have set.
+    spark._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
+    return spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(path))
+
+
+def _actions_since(path: Path, version: int) -> Iterator[dict]:
+    """Yield what the commits after `version` of a table did, from the log's files.
+
+    Raises:
+        OSError, ValueError: a commit has been removed, or cannot be read.
+    """
+    last = _last_commit(path)
+    for commit in range(version + 1, int(last.stem) + 1 if last else 0):
+        with open(path / "_delta_log" / f"{commit:020}.json", encoding="utf-8") as actions:
+            yield from map(json.loads, actions)
 
 
 def _last_commit(path: Path) -> Path | None:
