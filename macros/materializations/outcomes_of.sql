@@ -42,7 +42,7 @@
     {%- set is_changed = exists and adapter.changed_columns(target, columns) | length > 0 -%}
     {%- set lost = outcomes_without_messages(target) if is_asked or is_changed else none -%}
     {%- set added = adapter.columns_to_add(target, columns, lost['outcomes'] > 0) if is_changed and not is_asked else [] -%}
-    {%- set rebuild = is_asked or (exists and not added and has_changed_columns(target, columns)) -%}
+    {%- set rebuild = is_asked or (is_changed and not added and has_changed_columns(target, columns)) -%}
     {%- if rebuild -%}{{ refuse_to_lose_outcomes(target, lost) }}{%- endif -%}
     {%- set read = adapter.watermark(target, 'bronze.messages') if exists and not rebuild else none -%}
     {%- set last = adapter.delta_version(messages) -%}
