@@ -1,4 +1,4 @@
-"""The messages of COMPARISON.md, the same bytes for everyone who reads them.
+"""The messages of docs/comparison.md, the same bytes for everyone who reads them.
 
 They are OMS Canal: Canal's envelope with bare numbers. The source is one table, items, and a case
 is what was delivered of it, in batches: a run reads what one batch landed. `es` is the position.

@@ -1,4 +1,4 @@
-"""Our column of COMPARISON.md: the bytes of comparison.py, landed by the command, built by dbt."""
+"""Our column of docs/comparison.md: bytes of comparison.py, landed by the command, built by dbt."""
 
 import os
 import re
@@ -204,8 +204,8 @@ def test_nothing_vanished_and_dbt_test_says_what_is_wrong(comparison):
 
 
 def test_the_page_names_every_test_and_no_other():
-    """COMPARISON.md may say only what a test repeats, with the versions that are installed."""
-    page = (PROJECT / "COMPARISON.md").read_text()
+    """docs/comparison.md may say only what a test repeats, with the versions that are installed."""
+    page = (PROJECT / "docs" / "comparison.md").read_text()
     for file in ("test_comparison.py", "test_comparison_peers.py"):
         text = (PROJECT / "tests" / "python" / file).read_text()
         tests = set(re.findall(r"^def (test_\w+)", text, re.MULTILINE))

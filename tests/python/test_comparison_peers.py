@@ -1,4 +1,4 @@
-"""The columns of COMPARISON.md that can be repeated here: what two peers make of the same bytes."""
+"""The columns of docs/comparison.md that can be repeated: what two peers make of the same bytes."""
 
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
