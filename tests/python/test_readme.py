@@ -1,4 +1,4 @@
-"""Every command of README and CONTRIBUTING runs after `make run`, or stands here with a reason."""
+"""Every command of README and its pages runs after `make run`, or stands here with a reason."""
 
 import json
 import re
@@ -9,7 +9,8 @@ from io import StringIO
 import pytest
 from conftest import PROJECT
 
-README, CONTRIBUTING = ((PROJECT / f"{name}.md").read_text() for name in ("README", "CONTRIBUTING"))
+PAGES = [(PROJECT / name).read_text() for name in ("README.md", "docs/kafka.md", "CONTRIBUTING.md")]
+README, _, CONTRIBUTING = PAGES
 BLOCK_OR_SPAN = re.compile(r"^```(\w*)\n(.*?)^```$|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"(?:lakehouse|dbt|make|pytest|pip|export|\.|select) \S")
 HELD_ELSEWHERE = {
@@ -84,9 +85,8 @@ def commands(text):
     return list(dict.fromkeys(re.sub(r"\s+# .*", "", line) for line in found))
 
 
-COMMANDS = [
-    line for line in commands(README) + commands(CONTRIBUTING) if line not in HELD_ELSEWHERE
-]
+TYPED = [line for page in PAGES for line in commands(page)]
+COMMANDS = [line for line in TYPED if line not in HELD_ELSEWHERE]
 # Each with a test of its own; here half a minute for a few words.
 LONG = ("lakehouse maintain", "lakehouse erase crm.customers --key id=5")
 
@@ -128,11 +128,11 @@ def lakehouse(open_lakehouse):
 
 def test_every_command_is_run_or_held_elsewhere():
     assert set(COMMANDS) == set(SAYS)
-    assert set(HELD_ELSEWHERE) <= {*commands(README), *commands(CONTRIBUTING)}
+    assert set(HELD_ELSEWHERE) <= set(TYPED)
 
 
 def test_every_block_says_what_it_is():
-    for page in (README, CONTRIBUTING):
+    for page in PAGES:
         assert {tag for tag, block, _ in BLOCK_OR_SPAN.findall(page) if block} <= {
             *("sh", "sql", "text", "diff")
         }
