@@ -8,12 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-TABLES = {
+CURRENT_TABLES = {
     "orders": ["id"],
     "order_items": ["order_id", "line_no"],
     "customers": ["id"],
     "payments": ["id"],
 }
+TABLES = CURRENT_TABLES | {"orders_history": ["id", "valid_from"]}
 # What says which delivered copy was read; all else must not depend on the delivery.
 DELIVERY = {"_topic", "_partition", "_offset", "_row_number", "_bronze_version"}
 

@@ -1,0 +1,180 @@
+"""Every command of README and its pages runs after `make run`, or stands here with a reason."""
+
+import json
+import re
+import shlex
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+
+import pytest
+from conftest import PROJECT
+
+PAGES = [(PROJECT / name).read_text() for name in ("README.md", "docs/kafka.md", "CONTRIBUTING.md")]
+README, _, CONTRIBUTING = PAGES
+BLOCK_OR_SPAN = re.compile(r"^```(\w*)\n(.*?)^```$|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"(?:lakehouse|dbt|make|pytest|pip|export|\.|select) \S")
+HELD_ELSEWHERE = {
+    ". .venv/bin/activate": "sets PATH, which the tests have",
+    "make run": "its recipe is what the commands here run after",
+    "make setup": "made the environment of the tests",
+    "make test": "runs this test",
+    "make lint": "part of `make test`",
+    "make soak": "takes hours",
+    "pytest tests/python/test_gold.py -k truncate": "a test of its own",
+    "dbt build": "the unit tests that it adds are in test_sample",
+    "dbt test": "part of `dbt build --selector scheduled`",
+    "dbt docs serve": "stays up; test_sample has the pages that it shows",
+    "export KUSER=reader KPASSWORD=...": "needs Kafka, as the next two; test_ingest_kafka has it",
+    "lakehouse ingest kafka --bootstrap-servers broker:9092 --subscribe shop.orders,shop.customers":
+        "needs Kafka",
+    r"lakehouse ingest kafka --bootstrap-servers broker:9093 --subscribe-pattern 'shop\..*'"
+    " --option kafka.security.protocol=SASL_SSL --option kafka.sasl.mechanism=SCRAM-SHA-512"
+    " --options-file kafka.properties": "needs Kafka",
+}  # fmt: skip
+# The model that README shows.
+MODEL = re.search(r"^```sql\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)[1]
+AS_OF = "select * from gold.orders_as_of(timestamp '2026-11-05 12:00:00')"
+# What each command has to print: patterns, in any order.
+SAYS = {
+    "lakehouse ingest files samples/landing": ["10 files found, 0 of them new"],
+    "dbt build --selector scheduled": ["Completed with 4 warnings", "ERROR=0"],
+    "lakehouse add-table inventory.products2": [
+        r"^inventory\.products2: models/gold/inventory/products2\.sql and _inventory\.yml, 5 col"
+    ],
+    "lakehouse show gold.orders": [r"^1003 +3 shipped +310\.25 CNY", r"^2005 +5 cancelled +0\.10"],
+    "dbt show -s dts_canal": [r"\| shop\.orders .*\| dts_canal \| row_change"],
+    'lakehouse query "select * from silver.message_accounting"': [
+        r"^crm\.customers +0 +37 +33 ",
+        r"^legacy\.audit +0 +2 +0 ",
+    ],
+    "lakehouse reroute": ["Nothing to reroute"],
+    "lakehouse replay --reason not_avro": [r"^shop\.payments +not_avro +dts_avro +1$"],
+    "dbt run": ["Completed successfully", r"OK created sql current_state model gold\.products2 "],
+    "lakehouse maintain": [r"^bronze\.messages ", r"^gold_storage\.orders_history "],
+    "lakehouse erase crm.customers --key id=5": [
+        r"^bronze\.messages: 4 rows were removed",
+        r"^gold_storage\.customers: 1 rows removed",
+        "The erasure is complete",
+    ],
+    "lakehouse expire --older-than '400 days'": ["Nothing to drop"],
+    AS_OF: [rf"^{key} " for key in (1001, 1003, 1004, 1006, 1007, 1008, 2005)],
+    MODEL: ["Previewing inline node", r"\| shop\.orders +\|"],
+    "dbt docs generate": ["Catalog written to"],
+    # CONTRIBUTING
+    "dbt run -s events": ["Completed successfully"],
+    "dbt test -s dts_canal__update": ["1 of 1 PASS dts_canal::dts_canal__update "],
+    "lakehouse add-table inventory.parts": [r"parts\.sql and _inventory\.yml, 6 columns, key id$"],
+    "lakehouse add-table inventory.parts --history": ["parts_history.sql and _inventory.yml, 6 "],
+    "lakehouse add-table db_name.table_name --key col1,col2 --infer": [
+        r"table_name\.sql and _db_name\.yml, 15 columns, key col1, col2\. .*inferred from all"
+    ],
+    "lakehouse add-table --all": [r"^dbname\.tablename: models", r"^mydb\.t1: models"],
+}  # fmt: skip
+
+
+def commands(text):
+    """Return the commands of a page, each once, in the order in which they stand there."""
+    found = []
+    for tag, block, span in BLOCK_OR_SPAN.findall(text):
+        if tag == "sh":
+            found += re.sub(r"\s*\\\n\s*", " ", block).splitlines()
+        elif tag == "sql":
+            found.append(block)
+        elif COMMAND.match(span):
+            found += span.split(" && ")
+    return list(dict.fromkeys(re.sub(r"\s+# .*", "", line) for line in found))
+
+
+TYPED = [line for page in PAGES for line in commands(page)]
+COMMANDS = [line for line in TYPED if line not in HELD_ELSEWHERE]
+# Each with a test of its own; here half a minute for a few words.
+LONG = ("lakehouse maintain", "lakehouse erase crm.customers --key id=5")
+
+
+def _type(line):
+    """Run a command in the process of the lakehouse; return its exit code and what it prints."""
+    from dbt.cli.main import dbtRunner
+
+    from cdc_lakehouse import cli
+    from dbt.adapters.lakehouse import connections
+
+    if line == MODEL:
+        program, arguments = "dbt", ["show", "--inline", line]
+    elif line.startswith("select"):
+        program, arguments = "lakehouse", ["query", line]
+    else:
+        program, *arguments = shlex.split(line)
+    with redirect_stdout(StringIO()) as out, redirect_stderr(out):
+        if program == "dbt":
+            code = 0 if dbtRunner().invoke(arguments).success else 1
+        else:
+            connections.root_session({})
+            connections._held.close()  # as dbt does where it ends
+            code = cli.main(arguments)
+    return code, out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def lakehouse(open_lakehouse):
+    """A lakehouse of a copy of the project, after what `make run` types."""
+    lakehouse = open_lakehouse("readme", change=lambda project: None)
+    makefile = (PROJECT / "Makefile").read_text()
+    recipe = re.search(r"^run:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)[1]
+    for line in recipe.splitlines():
+        code, said = lakehouse.process.submit(_type, line.strip()).result()
+        assert code == 0, said
+    return lakehouse
+
+
+def test_every_command_is_run_or_held_elsewhere():
+    assert set(COMMANDS) == set(SAYS)
+    assert set(HELD_ELSEWHERE) <= set(TYPED)
+
+
+def test_every_block_says_what_it_is():
+    for page in PAGES:
+        assert {tag for tag, block, _ in BLOCK_OR_SPAN.findall(page) if block} <= {
+            *("sh", "sql", "text", "diff")
+        }
+
+
+@pytest.mark.parametrize(
+    "line", [pytest.param(line, marks=[pytest.mark.long] * (line in LONG)) for line in COMMANDS]
+)
+def test_it_does_what_the_page_says(lakehouse, line):
+    """The commands follow each other in the order of the pages: none has a lakehouse of its own."""
+    code, said = lakehouse.process.submit(_type, line).result()
+    assert code == 0, said
+    for pattern in SAYS[line]:
+        assert re.search(pattern, said, re.MULTILINE), said
+
+
+def test_a_model_is_written_as_the_page_shows_it(lakehouse):
+    path = "models/gold/inventory/parts.sql"
+    shown = re.search(rf"^\+\+\+ {path}\n((?:\+.*\n)+)", CONTRIBUTING, re.MULTILINE)[1]
+    assert (lakehouse.project / path).read_text() == re.sub("(?m)^[+]", "", shown)
+
+
+def test_the_tables_that_were_added_are_built(lakehouse):
+    lakehouse.dbt("run", "-s", "products2", "parts", "parts_history", "table_name")
+    parts = lakehouse.query("select id, name, size, maker from gold.parts order by id")
+    assert [tuple(row.values()) for row in parts] == [
+        (1, "bolt M8", "large", None),
+        (3, "washer", "small", "Acme"),
+    ]
+
+
+def test_the_example_is_in_the_samples(lakehouse):
+    [change] = lakehouse.query(
+        "select distinct operation, to_json(before) as before, to_json(after) as after"
+        " from silver.events where sequence like '01669000000000000010.%'"
+    )
+    assert change["operation"] == "update"
+    for image in (json.loads(change["before"]), json.loads(change["after"])):
+        shown = ", ".join(f"{name}: {image[name]}" for name in ("id", "status", "total"))
+        assert f"| {{{shown}}} |" in README
+    [torn] = lakehouse.query(
+        "select value from silver.rejected_messages"
+        " where topic = 'shop.orders' and reject_reason = 'not_json'"
+    )
+    assert f"\n{bytes(torn['value']).decode()[:36]}\n" in README
