@@ -5,18 +5,18 @@
 -#}
 {% macro dts_sequence() -%}
     case
-        when source_position rlike r'^[0-9]{1,20}@[0-9]{1,20}\z'
-            then {{ sequence(["split_part(source_position, '@', 2)", "split_part(source_position, '@', 1)", 'id']) }}
-        when operation = 'INIT' then {{ sequence(["'0'", "'0'", 'id']) }}
-        else {{ sequence(['greatest(source_timestamp, 0)', 'partition', 'offset']) }}
+        when record.source_position rlike r'^[0-9]{1,20}@[0-9]{1,20}\z'
+            then {{ sequence(["split_part(record.source_position, '@', 2)", "split_part(record.source_position, '@', 1)", 'record.id']) }}
+        when record.operation = 'INIT' then {{ sequence(["'0'", "'0'", 'record.id']) }}
+        else {{ sequence(['greatest(record.source_timestamp, 0)', 'partition', 'offset']) }}
     end
 {%- endmacro %}
 
 {#- When DTS wrote a record: documented in milliseconds, but a real capture has seconds in it. Its size tells. -#}
 {% macro born_at() -%}
     if(
-        born_timestamp < 100000000000,
-        {{ epoch_to_timestamp('cast(born_timestamp as string)', 'seconds') }},
-        {{ epoch_to_timestamp('cast(born_timestamp as string)', 'milliseconds') }}
+        record.born_timestamp < 100000000000,
+        {{ epoch_to_timestamp('cast(record.born_timestamp as string)', 'seconds') }},
+        {{ epoch_to_timestamp('cast(record.born_timestamp as string)', 'milliseconds') }}
     )
 {%- endmacro %}

@@ -1,4 +1,4 @@
-{#- The fields of the Canal envelope of every dialect, for `exact_json` and `read_json`. `more` begins with a comma. -#}
+{#- The fields of the Canal envelope of every dialect, for `json_messages`. `more` begins with a comma. -#}
 {% macro canal_fields(more='') -%}
     type string, database string, table string,
     id string comment "a number", es string comment "a number", ts string comment "a number",

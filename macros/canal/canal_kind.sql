@@ -13,8 +13,3 @@
         when json.type = 'MHEARTBEAT' then 'heartbeat'
     end
 {%- endmacro %}
-
-{#- The statement of a Canal message; a row change may repeat the one that made it. -#}
-{% macro canal_statement() -%}
-    if(json.type in ('INSERT', 'UPDATE', 'DELETE', 'INIT', 'ROW'), null, json.sql)
-{%- endmacro %}

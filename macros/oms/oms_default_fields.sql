@@ -1,4 +1,4 @@
-{#- The fields of OMS Default, for `exact_json` and `read_json`. -#}
+{#- The fields of OMS Default, for `json_messages`. -#}
 {% macro oms_default_fields() -%}
     recordType string, allMetaData map<string, string>, prevStruct map<string, string>, postStruct map<string, string>
 {%- endmacro %}

@@ -41,16 +41,16 @@ def read(spark, tmp_path_factory):
     """Return a function that reads values out of a Parquet file, as the models read theirs."""
     open_package(PROJECT)
     importlib.import_module("udfs.exact_json").register(spark, PROJECT)
-    source = (PROJECT / "macros" / "messages" / "read_json.sql").read_text()
+    source = (PROJECT / "macros" / "messages" / "json_messages.sql").read_text()
     macros = Template(source).make_module({"var": {"max_message_bytes": 33_554_432}.get})
 
     def read_values(values):
         path = str(tmp_path_factory.mktemp("values") / "values.parquet")
-        rows = [(place, bytearray(value.encode())) for place, value in enumerate(values)]
-        spark.createDataFrame(rows, "place int, value binary").write.parquet(path)
-        exact = spark.read.parquet(path).selectExpr("*", f"{macros.exact_json(FIELDS)} as exact")
-        found = exact.selectExpr("place", "exact.problem", f"{macros.read_json(FIELDS)} as json")
-        return sorted(found.collect())
+        rows = [(place, "numbers", bytearray(value.encode())) for place, value in enumerate(values)]
+        columns = "place int, format string, value binary"
+        spark.createDataFrame(rows, columns).write.parquet(path)
+        found = spark.sql(macros.json_messages(f"parquet.`{path}`", "numbers", FIELDS))
+        return sorted(found.selectExpr("place", "json_problem as problem", "json").collect())
 
     return read_values
 

@@ -2,20 +2,7 @@ with
 
 messages as (
 
-    select
-        *,
-        {{ exact_json(oms_default_fields(), statement='postStruct.ddl') }} as exact
-    from {{ ref('messages') }}
-    where format = 'oms_default'
-
-),
-
-envelopes as (
-
-    select
-        *,
-        {{ read_json(oms_default_fields()) }} as json
-    from messages
+    {{ json_messages(ref('messages'), 'oms_default', oms_default_fields(), statement='postStruct.ddl') }}
 
 ),
 
@@ -23,29 +10,10 @@ read as (
 
     select
         *,
-        json.*,
-        exact.problem as json_problem,
+        {{ oms_default_record() }},
         json.prevstruct as prev_image,
-        json.poststruct as post_image,
-        if(json.recordtype = 'DDL', json.poststruct['ddl'], null) as statement,
-        exact.stated,
-        nullif(json.allmetadata['timestamp'], '') as commit_seconds,
-        nullif(json.allmetadata['storeDataSequence'], '') as store_sequence,
-        {{ oms_default_kind() }} as kind,
-        {{ truncated_tables("json.allmetadata['table_name']") }} as truncated,
-        {{ dropped_tables("json.allmetadata['table_name']") }} as dropped,
-        coalesce(get(truncated, 0).table_name, nullif(json.allmetadata['table_name'], '')) as source_table,
-        {{ database_or_default(without_tenant("json.allmetadata['db']"), 'kind') }} as source_database
-    from envelopes
-
-),
-
-checked as (
-
-    select
-        *,
-        if(value is null, null, {{ oms_default_problem() }}) as problem
-    from read
+        json.poststruct as post_image
+    from messages
 
 ),
 
@@ -53,40 +21,12 @@ changes as (
 
     select
         *,
-        if(problem is null, kind, 'rejected') as outcome,
-        if(problem is null and kind = 'row_change', recordtype, null) as row_operation,
-        split(nullif(allmetadata['record_primary_key'], ''), '\u0001') as key_columns
-    from checked
+        if(value is null, null, {{ oms_default_problem() }}) as problem,
+        {{ oms_default_change() }},
+        if(recordtype in ('UPDATE', 'DELETE'), prev_image, null) as before,
+        if(recordtype <> 'DELETE', post_image, null) as after
+    from read
 
 )
 
-select
-    topic,
-    partition,
-    offset,
-    0 as row_number,
-    format,
-    outcome as kind,
-    case row_operation when 'ROW' then 'snapshot' when 'REPLACE' then 'insert' else lower(row_operation) end as operation,
-    if(outcome = 'rejected', null, source_database) as database_name,
-    cast(null as string) as schema_name,
-    if(outcome = 'rejected', null, source_table) as table_name,
-    if(outcome = 'row_change', key_columns, null) as key_columns,
-    if(row_operation in ('UPDATE', 'DELETE'), prev_image, null) as before,
-    if(row_operation <> 'DELETE', post_image, null) as after,
-    if(row_operation in ('UPDATE', 'DELETE'), true, null) as before_is_complete,
-    if(row_operation <> 'DELETE', true, null) as after_is_complete,
-    cast(null as map<string, string>) as column_types,
-    if(outcome = 'rejected', null, lower(nullif(allmetadata['dbType'], ''))) as source_type,
-    if(outcome in ('schema_change', 'truncate'), statement, null) as ddl,
-    if(outcome = 'schema_change', dropped, null) as dropped_tables,
-    if(outcome = 'rejected', null, {{ epoch_to_timestamp('commit_seconds', 'seconds') }}) as committed_at,
-    cast(null as timestamp) as produced_at,
-    ingested_at,
-    if(outcome in ('row_change', 'schema_change', 'truncate'), {{ oms_sequence('store_sequence', 'commit_seconds') }}, null) as sequence,
-    if(outcome = 'rejected', null, coalesce(nullif(allmetadata['transId'], ''), nullif(allmetadata['uniqueId'], ''))) as transaction_id,
-    cast(null as bigint) as transaction_row,
-    problem.code as reject_reason,
-    problem.detail as reject_detail,
-    bronze_version
-from changes
+{{ outcomes('changes', without=['row_number', 'schema_name', 'column_types', 'produced_at', 'transaction_row']) }}

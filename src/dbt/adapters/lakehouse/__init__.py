@@ -1,5 +1,6 @@
 """The dbt adapter `type: lakehouse`: dbt-spark with Spark and Delta in the dbt process."""
 
+import sqlparse.engine.grouping
 from dbt.adapters.base import AdapterPlugin
 
 from dbt.adapters.lakehouse.connections import LakehouseConnectionManager, LakehouseCredentials
@@ -14,3 +15,6 @@ Plugin = AdapterPlugin(
     include_path=lakehouse.PACKAGE_PATH,
     dependencies=["spark"],
 )
+
+# What compiles models without dbt's command line, as sqlfluff does, has a limit that formats pass.
+sqlparse.engine.grouping.MAX_GROUPING_TOKENS = None

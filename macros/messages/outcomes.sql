@@ -1,0 +1,44 @@
+{#-
+    The outcomes of a format, the columns of silver.events, from its last step. Its columns are named as there; `without` names
+    those that the format does not tell. `kind` is what the message would be without its `problem`: one that has a problem is
+    rejected and shows nothing else. Only what `has_place` shows its sequence.
+-#}
+{% macro outcomes(step, without=[], has_place="kind in ('row_change', 'schema_change', 'truncate')") -%}
+    {%- set is_change = "kind = 'row_change'" -%}
+    {%- set image = 'map<string, string>' -%}
+    {%- set tables = 'array<struct<database_name: string, schema_name: string, table_name: string>>' -%}
+select
+    topic,
+    partition,
+    offset,
+    {{ '0' if 'row_number' in without else 'row_number' }} as row_number,
+    format,
+    if(problem is null, kind, 'rejected') as kind,
+    {%- for name, data_type, condition in [
+        ('operation', 'string', is_change),
+        ('database_name', 'string', 'true'),
+        ('schema_name', 'string', 'true'),
+        ('table_name', 'string', 'true'),
+        ('key_columns', 'array<string>', is_change ~ ' and size(key_columns) > 0'),
+        ('before', image, is_change),
+        ('after', image, is_change),
+        ('before_is_complete', 'boolean', is_change),
+        ('after_is_complete', 'boolean', is_change),
+        ('column_types', image, is_change),
+        ('source_type', 'string', "source_type <> ''"),
+        ('ddl', 'string', "kind in ('schema_change', 'truncate')"),
+        ('dropped_tables', tables, "kind = 'schema_change'"),
+        ('committed_at', 'timestamp', 'true'),
+        ('produced_at', 'timestamp', 'true'),
+        ('sequence', 'string', has_place),
+        ('transaction_id', 'string', "transaction_id <> ''"),
+        ('transaction_row', 'bigint', 'true'),
+    ] %}
+    {{ 'cast(null as ' ~ data_type ~ ')' if name in without else 'if(problem is null and ' ~ condition ~ ', ' ~ name ~ ', null)' }} as {{ name }},
+    {%- endfor %}
+    ingested_at,
+    problem.code as reject_reason,
+    problem.detail as reject_detail,
+    bronze_version
+from {{ step }}
+{%- endmacro %}
