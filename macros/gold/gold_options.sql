@@ -9,9 +9,10 @@
         the delete brings the row back. Default: for ever. Only current_state.
     track_columns: only a change of these begins a new version; the others show their last value in it. Only history.
     cluster_by: up to four columns by which Delta arranges the table's files.
+    plain_table: keep gold_plain.<name> too, the rows that the model shows as a table that every Delta reader takes.
 -#}
 {% macro gold_options(model, key) -%}
-    {%- set options = {'on_truncate': 'apply', 'on_drop': 'keep', 'cluster_by': []} -%}
+    {%- set options = {'on_truncate': 'apply', 'on_drop': 'keep', 'cluster_by': [], 'plain_table': false} -%}
     {%- if model.config.materialized == 'history' -%}
         {% do options.update({'track_columns': []}) %}
     {%- else -%}
@@ -32,6 +33,9 @@
             {{ refuse_option(model, name, 'found ' ~ tojson(options[name]), 'it is one of ' ~ choices | join(', ')) }}
         {%- endif -%}
     {%- endfor -%}
+    {%- if options.plain_table not in [true, false] -%}
+        {{ refuse_option(model, 'plain_table', 'found ' ~ tojson(options.plain_table), 'it is true or false') }}
+    {%- endif -%}
     {%- set retention = options.get('tombstone_retention') -%}
     {%- if retention is not none and not modules.re.fullmatch('[0-9]+ (hour|day|week|month|year)s?', retention | string) -%}
         {{ refuse_option(model, 'tombstone_retention', 'found ' ~ tojson(retention), 'it is a number and a unit, such as 90 days') }}

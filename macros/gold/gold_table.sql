@@ -5,6 +5,8 @@
 {% macro gold_table(sql, further_columns) -%}
     {%- set key = primary_key(model) -%}
     {%- set options = gold_options(model, key) -%}
+    {#- It decides nothing of what the table itself holds. -#}
+    {%- set has_plain_table = options.pop('plain_table') -%}
     {%- set columns = gold_columns(model) -%}
     {% do adapter.expect_columns(columns | length) %}
     {%- set storage = api.Relation.create(schema=this.schema ~ '_storage', identifier=this.identifier, type='table') -%}
@@ -28,6 +30,7 @@
         'storage': storage,
         'key': key,
         'options': options,
+        'has_plain_table': has_plain_table,
         'columns': columns,
         'stored_columns': stored_columns,
         'properties': {

@@ -7,6 +7,7 @@
 {% materialization current_state, adapter='lakehouse' %}
 
     {%- set table = gold_table(sql, merge_columns()) -%}
+    {%- set profile = {} -%}
 
     {{ run_hooks(pre_hooks) }}
 
@@ -28,6 +29,8 @@
             {{ write_gold_table(table, commit_watermark_only(table.storage)) }}
         {%- endif -%}
     {%- endif -%}
+
+    {{ keep_plain_table(table, profile) }}
 
     {{ run_hooks(post_hooks) }}
 

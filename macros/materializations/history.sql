@@ -11,6 +11,7 @@
         {'name': 'is_current', 'data_type': 'boolean'},
         {'name': '_is_version', 'data_type': 'boolean'},
     ] + merge_columns()) -%}
+    {%- set profile = {} -%}
 
     {{ run_hooks(pre_hooks) }}
 
@@ -32,6 +33,8 @@
             {{ write_gold_table(table, commit_watermark_only(table.storage)) }}
         {%- endif -%}
     {%- endif -%}
+
+    {{ keep_plain_table(table, profile) }}
 
     {{ run_hooks(post_hooks) }}
 

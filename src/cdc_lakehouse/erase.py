@@ -282,7 +282,7 @@ def _carry_out(spark: SparkSession, locks: _Locks, removal: Removal) -> dict[str
             finder.remove(*cleaning)
     if removal.models:
         # A merge cannot take back what a change did; but gold is a function of silver.
-        _dbt("run", "--full-refresh", "-s", *(name for name, _ in removal.models))
+        _dbt("run", "--full-refresh", "-s", *sorted({name for name, _ in removal.models}))
     if removal.tests:
         _dbt("test", "--store-failures", "-s", *(name for name, _ in removal.tests), may_fail=True)
     tables = [table for table in tables if _is_there(spark, table)]

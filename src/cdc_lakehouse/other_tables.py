@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType, VariantType
 
+from cdc_lakehouse import plain_table
 from cdc_lakehouse.bronze import identifier, quoted
 
 GOLD = ("current_state", "history")
@@ -78,11 +79,11 @@ class Project:
                 if child in seen or child not in self.nodes:
                     continue
                 seen.add(child)
-                maker = self._maker(self.nodes[child])
-                if maker and maker.kind == "gold" and not is_fed(maker.name):
+                makers = self._makers(self.nodes[child])
+                if any(m.kind == "gold" and not is_fed(m.name) for m in makers):
                     continue
                 waiting.append(child)
-                found += [maker] if maker else []
+                found += makers
         return sorted(found, key=lambda maker: maker.name)
 
     def gold(self) -> list:
@@ -101,19 +102,20 @@ class Project:
 
     def known_tables(self) -> set[str]:
         """Return the tables that the project makes, whatever of."""
-        return {table_of(node) for node in self.nodes.values() if _kind(node)}
+        return {table for node in self.nodes.values() if _kind(node) for table in tables_made(node)}
 
     def seeds(self) -> dict[str, str]:
         """Return the files of the seeds by their tables."""
         nodes = (node for node in self.nodes.values() if _kind(node) == "seed")
         return {table_of(node): node.original_file_path for node in nodes}
 
-    def _maker(self, node) -> Maker | None:
+    def _makers(self, node) -> list[Maker]:
         kind = _kind(node)
         if kind in (None, "seed"):
-            return None
+            return []
         is_kept = kind == "model" and node.config.full_refresh is False
-        return Maker(kind, node.name, table_of(node), is_kept, self._whole_rows_of(node))
+        whole_rows_of = self._whole_rows_of(node)
+        return [Maker(kind, node.name, t, is_kept, whole_rows_of) for t in tables_made(node)]
 
     def _whole_rows_of(self, node) -> str | None:
         """Return the name of the gold model whose rows a snapshot keeps as they are, if any."""
@@ -144,8 +146,13 @@ def _kind(node) -> str | None:
 
 def table_of(node) -> str:
     """Return the schema and the name of a node's table, with a dot between."""
-    suffix = "_storage" if _kind(node) == "gold" else ""
-    return f"{node.schema}{suffix}.{node.alias}"
+    return tables_made(node)[0]
+
+
+def tables_made(node) -> list[str]:
+    """Return the tables of a node: of a gold model also the copy that it may keep for others."""
+    suffixes = ("_storage", plain_table.SUFFIX) if _kind(node) == "gold" else ("",)
+    return [f"{node.schema}{suffix}.{node.alias}" for suffix in suffixes]
 
 
 def tables_of(spark: SparkSession) -> Iterator[str]:

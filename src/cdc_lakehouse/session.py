@@ -118,6 +118,8 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         **PINNED,
         "spark.sql.parquet.compression.codec": "zstd",
+        # Of INT96, the default, other readers make nanoseconds, which end in 2262.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # Spark would build the title case of every character there is before the first `lower`.
         "spark.sql.icu.caseMappings.enabled": "false",
         # Java leaves methods of more than 8,000 bytes uncompiled; Spark would write longer ones.

@@ -262,6 +262,9 @@ SCENARIOS = (
     Scenario("dts_canal", 5, Table(partial=True, partial_moves=True, misfits=True)),
 )
 
+# The logs whose gold tables are kept as plain tables too.
+PLAIN = (0, 3)
+
 
 class Seed:
     """A log, what it has to become, and how it is delivered."""
@@ -342,6 +345,8 @@ def gold_model(seed, delivery, materialization):
     options = {"materialized": materialization, "on_truncate": seed.table.on_truncate}
     if seed.table.on_drop:
         options["on_drop"] = seed.table.on_drop
+    if seed.number in PLAIN:
+        options["plain_table"] = True
     if materialization == "history":
         options["track_columns"] = list(seed.table.track_columns)
     else:
@@ -513,6 +518,15 @@ def test_the_current_rows_of_history_are_the_current_state(world, number, delive
         [without(row, INTERVAL) for row in history if row["is_current"]],
         [without(row, {"_is_deleted"}) for row in state if not row.get("_is_deleted")],
     )
+
+
+@pytest.mark.parametrize("number", [number for number in PLAIN if number < SEEDS])
+@EACH_DELIVERY
+@pytest.mark.parametrize("suffix", MATERIALIZATIONS)
+def test_what_other_readers_take_is_what_gold_shows(world, number, delivery, suffix):
+    seed = world.seeds[number]
+    name = seed.name(delivery) + suffix
+    assert_same(seed, world.read("gold_plain", name), world.read("gold", name))
 
 
 @EACH

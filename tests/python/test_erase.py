@@ -32,9 +32,9 @@ OF_THE_ACCOUNT = (ACCOUNT, "XX77 6066")
 PEOPLE_COLUMNS = {"id": "string", "name": "string", "email": "string"}
 ACCOUNT_COLUMNS = {"id": "bigint", "iban": "string", "limit_amount": "bigint"}
 MODELS = {
-    "people": ("people", PEOPLE_COLUMNS, "tombstone_retention='90 days'"),
-    "people_history": ("people", PEOPLE_COLUMNS, "materialized='history'"),
-    "accounts": ("accounts", ACCOUNT_COLUMNS, "on_delete='flag'"),
+    "people": ("people", PEOPLE_COLUMNS, "tombstone_retention='90 days', plain_table=true"),
+    "people_history": ("people", PEOPLE_COLUMNS, "materialized='history', plain_table=true"),
+    "accounts": ("accounts", ACCOUNT_COLUMNS, "on_delete='flag', plain_table=true"),
 }
 ACCOUNTS = Table(
     "accounts",
@@ -45,7 +45,8 @@ ACCOUNTS = Table(
         Column("limit_amount", "bigint", "bigint"),
     ),
 )
-TABLES = ("bronze.messages", "silver.events", *(f"gold_storage.{name}" for name in MODELS))
+TABLES = ("bronze.messages", "silver.events")
+TABLES += tuple(f"gold_{schema}.{name}" for schema in ("storage", "plain") for name in MODELS)
 
 
 def write_project(project):
@@ -268,7 +269,7 @@ def lakehouse(open_lakehouse, tmp_path_factory):
 
 def test_before_it_is_in_every_copy(lakehouse):
     for text, paths in files_that_hold(lakehouse.home, *OF_THE_PERSON, *OF_THE_ACCOUNT).items():
-        for table in ("bronze.db/messages", "silver.db/events", "gold_storage.db"):
+        for table in ("bronze.db/messages", "silver.db/events", "gold_storage.db", "gold_plain.db"):
             assert any(table in path for path in paths), (text, table)
     held = files_that_hold(lakehouse.home, *OF_THE_PERSON)
     in_all = set.union(*held.values())

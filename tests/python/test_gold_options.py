@@ -8,8 +8,9 @@ from dbt.adapters.spark.impl import SparkConfig
 from cdc_lakehouse.gold_options import refused_option
 from dbt.adapters.lakehouse.impl import LakehouseAdapter, LakehouseConfig
 
-CURRENT_STATE = ["on_truncate", "on_drop", "cluster_by", "on_delete", "tombstone_retention"]
-HISTORY = ["on_truncate", "on_drop", "cluster_by", "track_columns"]
+BOTH = ["on_truncate", "on_drop", "cluster_by", "plain_table"]
+CURRENT_STATE = [*BOTH, "on_delete", "tombstone_retention"]
+HISTORY = [*BOTH, "track_columns"]
 OWN = {*CURRENT_STATE, *HISTORY}
 
 
@@ -55,6 +56,8 @@ def test_options_of_dbt_and_of_other_adapters_are_taken(name, options):
         ("track_column", "track_columns"),
         ("tracked_columns", "track_columns"),
         ("clusterby", "cluster_by"),
+        ("plaintable", "plain_table"),
+        ("plain_tables", "plain_table"),
         ("cluster", "cluster_by"),
     ],
 )

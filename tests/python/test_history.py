@@ -242,6 +242,7 @@ def test_nothing_is_written_when_nothing_is_new(laboratory):
         ("materialized='history', track_columns=['nme']", ["track_columns", '"nme"', "name"]),
         ("materialized='history', track_columns=['id']", ["track_columns", "of the key"]),
         ("cluster_by='id'", ["cluster_by", '"id"', "list"]),
+        ("plain_table='yes'", ["plain_table", '"yes"', "true or false"]),
         ("on_truncat='apply'", ["on_truncat:", "no such option", "did you mean on_truncate?"]),
         ("materialized='history', clusterby=['id']", ["clusterby", "did you mean cluster_by?"]),
     ],

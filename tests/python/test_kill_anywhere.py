@@ -5,7 +5,7 @@ repeats, as Parquet and as line files. Beside a lakehouse that nobody disturbs, 
 command is killed with kill -9: at random moments, and before and after the commits of each table.
 
 KILL_ROUNDS (3) is the number of kills, KILL_SEED chooses log, delivery and kills. Three is once
-in an ingest, between silver and gold, and in gold; eleven is before and after each commit; the
+in an ingest, between silver and gold, and in gold; thirteen is before and after each commit; the
 further ones are drawn at random.
 """
 
@@ -42,7 +42,8 @@ MODELS = (NAME, f"{NAME}_history")
 # What a table is committed by, in the order of the commits; the two of gold run at once.
 INGEST = ("bronze.landed_files", "bronze.messages")
 BUILD = ("silver.events", *(f"gold_storage.{model}" for model in MODELS))
-TABLES = {LAKEHOUSE: INGEST, DBT: BUILD}
+PLAIN = tuple(f"gold_plain.{model}" for model in MODELS)
+TABLES = {LAKEHOUSE: INGEST, DBT: (*BUILD, *PLAIN)}
 NODES = ("topics", "events", "row_images", *MODELS)
 ACCOUNTS = (
     "delivered_changes",
@@ -89,7 +90,7 @@ class Log(Seed):
 def boundaries():
     """Return what the first and the second batch are killed at: the boundaries of commits."""
     events, state, history = BUILD
-    if ROUNDS < 11:
+    if ROUNDS < 13:
         first, second = [("after", INGEST[0]), ("after", events)], [("before", history)]
     else:
         created = [events] if ROUNDS < 20 else [*reversed(INGEST), "silver.topics", *BUILD]
@@ -97,6 +98,7 @@ def boundaries():
         first += [(when, table) for table in INGEST for when in ("before", "after")]
         first += [("before", events), ("after", events), ("before", state)]
         second = [("after", state), ("before", history), ("after", history)]
+        second += [(when, PLAIN[0]) for when in ("before", "after")]
     return [[planned(*place) for place in each] for each in (first, second)]
 
 
@@ -243,7 +245,7 @@ def test_history_is_what_the_rows_were(killed):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("schema", ["gold", "gold_storage"])
+@pytest.mark.parametrize("schema", ["gold", "gold_storage", "gold_plain"])
 def test_every_cell_is_that_of_the_lakehouse_that_was_not_killed(killed, schema, model):
     """But for what says which delivered copy was read, and by which commit."""
     _, finished, unkilled, log = killed

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 from laboratory import Laboratory, change, thing, write_models
 
-MODELS = {"things": "", "things_history": "materialized='history'"}
+MODELS = {"things": "plain_table=true", "things_history": "materialized='history'"}
 NAMES = """{{ config(materialized='incremental', schema='marts') }}
 select id, name, _sequence from {{ ref('things') }}
 {% if is_incremental() %} where _sequence > (select max(_sequence) from {{ this }}) {% endif %}
@@ -27,6 +27,7 @@ FILES = [
         "silver.topics",
         "gold_storage.things",
         "gold_storage.things_history",
+        "gold_plain.things",
         "marts.names",
         "marts.by_day",
         "kept.things_snapshot",
@@ -137,11 +138,14 @@ def test_a_renamed_folder_opens_also_through_a_link(lakehouse):
 def test_gold_is_built_again_from_silver_after_its_folder_was_deleted(lakehouse):
     before = lakehouse.laboratory.stored()
     versions = lakehouse.laboratory.rows("id, name, valid_from", "things_history")
+    plain = lakehouse.query("select * from gold_plain.things order by id")
     # One that the metastore still names, and one that was dropped.
-    shutil.rmtree(lakehouse.home / "warehouse" / "gold_storage.db" / "things")
+    for schema in ("gold_storage.db", "gold_plain.db"):
+        shutil.rmtree(lakehouse.home / "warehouse" / schema / "things")
     lakehouse.query("drop table gold_storage.things_history")
     lakehouse.dbt("run", "-s", "events", *MODELS)
     assert lakehouse.laboratory.stored() == before
+    assert lakehouse.query("select * from gold_plain.things order by id") == plain
     assert lakehouse.laboratory.rows("id, name, valid_from", "things_history") == versions
 
 

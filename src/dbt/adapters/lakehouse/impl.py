@@ -38,6 +38,7 @@ from cdc_lakehouse.latest_changes import (
     query_of_rows,
     read_latest,
 )
+from cdc_lakehouse.plain_table import KIND, Step, next_step, transaction_of
 from cdc_lakehouse.project import use_project
 from cdc_lakehouse.removal import refuse_build_over_loss
 from cdc_lakehouse.routes import read_routes
@@ -73,6 +74,7 @@ class LakehouseConfig(SparkConfig):
     tombstone_retention: str | None = None
     track_columns: list[str] | None = None
     cluster_by: list[str] | None = None
+    plain_table: bool | None = None
 
 
 class LakehouseAdapter(SparkAdapter):
@@ -313,6 +315,51 @@ class LakehouseAdapter(SparkAdapter):
         """
         generation = (self._mark(relation, name) or 0) // GENERATION + (1 if rebuild else 0)
         values = (name, str(generation * GENERATION + version))
+        for setting, value in zip(WATERMARK, values, strict=True):
+            self._spark().conf.set(setting, value)
+
+    @available.parse(lambda *args, **kwargs: False)
+    def has_plain_table(self, plain: BaseRelation) -> bool:
+        """Tell whether there is a copy of a gold table for other readers."""
+        is_there = warehouse_path(plain.schema, plain.identifier).is_dir()
+        return is_there and self._adopt_named(plain) and self._is_plain_table(plain)
+
+    def _adopt_named(self, relation: BaseRelation) -> bool:
+        catalog = self._spark()._jsparkSession.sharedState().externalCatalog()
+        return self.adopt(relation, catalog.tableExists(relation.schema, relation.identifier))
+
+    def _is_plain_table(self, relation: BaseRelation) -> bool:
+        return self.table_property(relation, "cdc_lakehouse.kind") == KIND
+
+    @available.parse(lambda *args, **kwargs: "nothing")
+    def step_of_plain_table(
+        self, plain: BaseRelation, storage: BaseRelation, read: int | None, profile: dict
+    ) -> Step:
+        """Return what the copy of a gold table needs now that the stored table has been written.
+
+        Args:
+            read: up to which version of bronze the stored table had read; None if it is new.
+            profile: what this run has merged into it; empty if nothing.
+        """
+        exists = self._adopt_named(plain)
+        if exists and not self._is_plain_table(plain):
+            raise DbtRuntimeError(
+                f"{plain} was not made by the option plain_table of {plain.identifier}, which "
+                "would overwrite it. Give that table another name, or switch the option off."
+            )
+        now = self._mark(storage, "silver.events")
+        before = None if read is None else now - now % GENERATION + read
+        shown = self._mark(plain, self._transaction_of(storage)) if exists else None
+        changes, truncates = profile.get("count", 0), profile.get("truncates", False)
+        return next_step(shown, before, now, changes, truncates)
+
+    def _transaction_of(self, storage: BaseRelation) -> str:
+        return transaction_of(self._snapshot(storage).metadata().id())
+
+    @available.parse(lambda *args, **kwargs: None)
+    def mark_plain_table(self, storage: BaseRelation) -> None:
+        """Let the next statement of this thread commit that its table shows the stored one."""
+        values = (self._transaction_of(storage), str(self._mark(storage, "silver.events")))
         for setting, value in zip(WATERMARK, values, strict=True):
             self._spark().conf.set(setting, value)
 
