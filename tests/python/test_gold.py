@@ -491,7 +491,9 @@ def test_changes_that_share_a_place_are_applied_as_they_are_delivered(laboratory
     assert (93, "c", "1.00") in laboratory.rows()
     laboratory.deliver(change("DELETE", 9200, thing(93, "c")))
     assert 93 not in [row[0] for row in laboratory.rows()]
-    laboratory.lakehouse.dbt("run", "--full-refresh", "-s", "things", "conflicting_changes")
+    laboratory.lakehouse.dbt("run", "-s", "conflicting_changes")
+    # What is built anew has columns that may be null; the view reads it none the less.
+    laboratory.lakehouse.dbt("run", "--full-refresh", "-s", "events", "things")
     assert 93 not in [row[0] for row in laboratory.rows()]
     shared = "select table_name, contents from silver.conflicting_changes where sequence like"
     assert laboratory.lakehouse.query(f"{shared} '%9200.%'") == [
