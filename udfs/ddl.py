@@ -5,7 +5,7 @@ It reads any text and never fails: a quote or comment that is not closed ends wi
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -19,12 +19,21 @@ _TABLE = pa.struct(
     }
 )
 _RENAME = pa.struct({"previous_name": pa.string(), "name": pa.string()})
+_COLUMN = pa.struct(
+    {
+        "table_number": pa.int32(),
+        "column_name": pa.string(),
+        "is_quoted": pa.bool_(),
+        "is_added": pa.bool_(),
+    }
+)
 _STATEMENT = pa.struct(
     {
         "action": pa.string(),
         "tables": pa.list_(_TABLE),
         "renamed_tables": pa.list_(_RENAME),
         "renamed_columns": pa.list_(_RENAME),
+        "altered_columns": pa.list_(_COLUMN),
         "names": pa.list_(pa.string()),
     }
 )
@@ -33,7 +42,9 @@ RETURN_TYPE = (
     "tables array<struct<qualifier string, table_name string, "
     "is_qualifier_quoted boolean, is_quoted boolean>>, "
     "renamed_tables array<struct<previous_name string, name string>>, "
-    "renamed_columns array<struct<previous_name string, name string>>, names array<string>"
+    "renamed_columns array<struct<previous_name string, name string>>, "
+    "altered_columns array<struct<table_number int, column_name string, "
+    "is_quoted boolean, is_added boolean>>, names array<string>"
 )
 
 
@@ -42,8 +53,10 @@ def register(spark, _project_dir):
 
     `action` is truncate_table, create_table, replace_table, alter_table, drop_table, rename_table,
     drop_database, index or other; `tables` are those that it creates, alters, drops or empties, as
-    they are spelled, and the databases or schemas of drop_database. `names` are all words of the
-    statement in lower case, without comments and texts; none if it changes rows.
+    they are spelled, and the databases or schemas of drop_database. `altered_columns` are those
+    that ALTER TABLE drops or adds to the table of that number, counted from 0; a renamed column is
+    dropped by its old name and added by its new one. `names` are all words of the statement in
+    lower case, without comments and texts; none if it changes rows.
     """
     from pyspark.sql.functions import arrow_udf
 
@@ -68,12 +81,13 @@ def read(statement):
         return None
     is_ddl = not _CHANGES_ROWS.match(statement)
     tokens = tokenize(statement[:_MOST_CHARACTERS]) if is_ddl else []
-    action, tables, renamed_tables, renamed_columns = _Parser(tokens).statement()
+    found = _Parser(tokens).statement()
     return {
-        "action": action,
-        "tables": [table._asdict() for table in tables],
-        "renamed_tables": [rename._asdict() for rename in renamed_tables],
-        "renamed_columns": [rename._asdict() for rename in renamed_columns],
+        "action": found.action,
+        "tables": [table._asdict() for table in found.tables],
+        "renamed_tables": [rename._asdict() for rename in found.renamed_tables],
+        "renamed_columns": [rename._asdict() for rename in found.renamed_columns],
+        "altered_columns": [column._asdict() for column in found.altered_columns],
         "names": sorted({token.text.lower() for token in tokens if token.is_name}),
     }
 
@@ -168,6 +182,34 @@ class Rename(NamedTuple):
     name: str
 
 
+class Column(NamedTuple):
+    table_number: int
+    column_name: str
+    is_quoted: bool
+    is_added: bool
+
+
+@dataclass(slots=True)
+class Statement:
+    action: str = "other"
+    tables: list[Name] = field(default_factory=list)
+    renamed_tables: list[Rename] = field(default_factory=list)
+    renamed_columns: list[Rename] = field(default_factory=list)
+    altered_columns: list[Column] = field(default_factory=list)
+
+    def alter(self, name, is_added):
+        """Note that the statement adds the column `name` to its last table, or drops it."""
+        if name is not None:
+            number = len(self.tables) - 1
+            self.altered_columns.append(Column(number, name.table_name, name.is_quoted, is_added))
+
+    def rename_column(self, names):
+        if names:
+            self.renamed_columns.append(Rename(*(name.table_name for name in names)))
+            for name, is_added in zip(names, (False, True), strict=True):
+                self.alter(name, is_added)
+
+
 class _Parser:
     def __init__(self, tokens):
         self._tokens, self._at = tokens, 0
@@ -178,8 +220,9 @@ class _Parser:
 
     def _take(self, *words):
         """Move behind the words if they come next; return whether they did."""
-        if any(self._peek(ahead).word != word for ahead, word in enumerate(words)):
-            return False
+        for ahead, word in enumerate(words):
+            if self._peek(ahead).word != word:
+                return False
         self._at += len(words)
         return True
 
@@ -215,21 +258,25 @@ class _Parser:
         return Name(qualifier.text, table.text, not qualifier.word, not table.word)
 
     def statement(self):
-        """Return the action, its tables, and the renamed tables and columns as pairs of names."""
+        """Return what the text does: its first statement, and others of the same kind behind it."""
         self._skip_prefixes()
         if self._take("TRUNCATE"):
             tables = self._truncated()
             while self._skip_to(";") and self._take("TRUNCATE"):
                 tables += self._truncated()
-            return ("truncate_table" if tables else "other"), tables, [], []
+            return Statement("truncate_table" if tables else "other", tables)
         if self._take("RENAME"):
-            return ("rename_table", [], self._renamed_tables(), [])
+            return Statement("rename_table", renamed_tables=self._renamed_tables())
         if self._take("ALTER"):
-            return self._altered()
+            found = Statement()
+            self._alter(found)
+            while found.action == "alter_table" and self._skip_to(";") and self._take("ALTER"):
+                self._alter(found)
+            return found
         for verb in ("CREATE", "DROP"):
             if self._take(verb):
-                return *self._created_or_dropped(verb), [], []
-        return "other", [], [], []
+                return Statement(*self._created_or_dropped(verb))
+        return Statement()
 
     def _skip_prefixes(self):
         """Move behind MariaDB's SET STATEMENT ... FOR, and behind statements of the session."""
@@ -288,45 +335,143 @@ class _Parser:
                 break
         return renames
 
-    def _altered(self):
+    def _alter(self, found):
+        """Add what an ALTER TABLE does to `found`."""
         while self._peek().word in ("ONLINE", "OFFLINE", "IGNORE", "FOREIGN"):
             self._at += 1
         if not self._take("TABLE"):
-            return "other", [], [], []
+            return
         self._if_exists()
         self._keyword("ONLY")
         table = self._name()
         if table is None:
-            return "other", [], [], []
+            return
         self._take("*")
+        if found.tables[-1:] != [table]:
+            found.tables.append(table)
         if [self._peek(n).word for n in range(4)] in (
             ["TRUNCATE", "PARTITION", "ALL", ""],
             ["TRUNCATE", "PARTITION", "ALL", ";"],
         ):
-            return "truncate_table", [table], [], []
-        tables, columns = [], []
-        while verb := self._skip_to("RENAME", "CHANGE"):
-            if self._take("COLUMN") or verb == "CHANGE":
-                self._if_exists()
-                columns += self._pair("TO" if verb == "RENAME" else None)
-            elif self._peek().word in ("INDEX", "KEY", "CONSTRAINT", "PARTITION", "SUBPARTITION"):
-                continue
-            elif self._take("TO") or self._take("AS") or self._take("="):
-                name = self._name()
-                tables += [Rename(table.table_name, name.table_name)] if name else []
-            elif self._peek(1).word == "TO":
-                columns += self._pair("TO")
-            else:
-                name = self._name()
-                tables += [Rename(table.table_name, name.table_name)] if name else []
-        return "alter_table", [table], tables, columns
+            found.action = "truncate_table" if found.action == "other" else found.action
+            return
+        found.action = "alter_table"
+        if self._take("WAIT"):  # MariaDB: WAIT n, NOWAIT
+            self._at += 1
+        self._take("NOWAIT")
+        verb = self._clause(found, None)
+        while self._skip_to_next():
+            verb = self._clause(found, verb)
+
+    def _skip_to_next(self):
+        """Move to the next clause of ALTER TABLE, or part of one in brackets; False at the last.
+
+        It comes behind a comma. Db2 writes none, and there the word COLUMN tells it.
+        """
+        depth = 0
+        while (token := self._peek()) is not _END:
+            if depth == 0 and token.word in (")", ";"):
+                return False
+            if depth == 0 and token.word in _VERBS and self._peek(1).word == "COLUMN":
+                return True
+            self._at += 1
+            if depth == 0 and token.word == ",":
+                return True
+            depth += (token.word == "(") - (token.word == ")")
+        return False
+
+    def _clause(self, found, verb):
+        """Add what a clause does; return its verb, which SQL Server does not say again in a list.
+
+        `verb` is that of the clause before.
+        """
+        if self._take("RENAME"):
+            self._rename(found)
+            return None
+        if self._take("CHANGE"):
+            self._take("COLUMN")
+            self._if_exists()
+            found.rename_column(self._pair(None))
+            return None
+        if self._take("ADD"):
+            return self._add(found)
+        if self._take("DROP"):
+            return self._drop(found)
+        if self._take("SET", "UNUSED"):  # Oracle
+            self._take("COLUMN")
+            return self._drop_columns(found)
+        if verb in ("DROP", "DROP COLUMN") and self._take("COLUMN"):
+            return self._drop_columns(found)
+        follows = self._peek(1)
+        if verb == "DROP COLUMN" and not follows.is_name and follows.word in ("", ",", ";"):
+            return self._drop_columns(found)
+        if verb == "ADD" and follows.is_name and self._peek().word not in _OTHER_VERBS:
+            self._add_column(found)
+            return verb
+        return verb if verb == "DROP" else None
+
+    def _rename(self, found):
+        if self._take("COLUMN"):
+            self._if_exists()
+            found.rename_column(self._pair("TO"))
+        elif self._object_comes() and self._peek(1).word != "TO":
+            return
+        elif self._take("TO") or self._take("AS") or self._take("="):
+            self._rename_table(found)
+        elif self._peek(1).word == "TO":
+            found.rename_column(self._pair("TO"))
+        else:
+            self._rename_table(found)
+
+    def _rename_table(self, found):
+        name = self._name()
+        if name is not None:
+            found.renamed_tables.append(Rename(found.tables[-1].table_name, name.table_name))
 
     def _pair(self, between):
+        """Return the next two names, with the word `between` them; nothing if they do not come."""
         previous = self._name()
         if previous is None or (between and not self._take(between)):
-            return []
+            return ()
         name = self._name()
-        return [Rename(previous.table_name, name.table_name)] if name else []
+        return (previous, name) if name else ()
+
+    def _add(self, found):
+        is_column = self._take("COLUMN")
+        self._if_exists()
+        in_brackets = self._take("(")
+        self._add_column(found, is_column)
+        while in_brackets and self._skip_to_next():
+            self._add_column(found)
+        self._take(")")
+        return "ADD"
+
+    def _add_column(self, found, is_column=False):
+        if is_column or not self._object_comes():
+            found.alter(self._name(), is_added=True)
+
+    def _drop(self, found):
+        if self._take("COLUMN"):
+            return self._drop_columns(found)
+        if not self._object_comes():
+            self._drop_columns(found)
+        return "DROP"
+
+    def _drop_columns(self, found):
+        self._if_exists()
+        in_brackets = self._take("(")
+        found.alter(self._name(), is_added=False)
+        while in_brackets and self._take(","):
+            found.alter(self._name(), is_added=False)
+        self._take(")")
+        return "DROP COLUMN"
+
+    def _object_comes(self):
+        """Whether an index, constraint or partition comes; a column may be called so, too."""
+        follows = self._peek(1)
+        return self._peek().word in _OBJECTS_OF_TABLES and (
+            follows.word == "(" or (follows.is_name and follows.word not in ("CASCADE", "RESTRICT"))
+        )
 
     def _created_or_dropped(self, verb):
         """Return action and tables. What comes before the word TABLE or INDEX are options."""
@@ -366,6 +511,18 @@ class _Parser:
         return names
 
 
+_VERBS = frozenset(("ADD", "DROP", "RENAME"))
+_OTHER_VERBS = frozenset(
+    ("ALTER", "CONVERT", "DISABLE", "ENABLE", "MODIFY", "ORDER", "OWNER", "SET", "VALIDATE")
+)
+# fmt: off
+# What else ALTER TABLE adds to a table, renames or drops.
+_OBJECTS_OF_TABLES = frozenset((
+    "CHECK", "COLUMNS", "CONSTRAINT", "DEFAULT", "EXCLUDE", "FOREIGN", "FULLTEXT", "INDEX", "KEY",
+    "OVERFLOW", "PARTITION", "PERIOD", "PRIMARY", "SPATIAL", "SUBPARTITION", "SUPPLEMENTAL",
+    "SYSTEM", "TABLEGROUP", "UNIQUE", "UNUSED",
+))
+# fmt: on
 _OTHER_OBJECTS = frozenset(
     ("DATABASE", "SCHEMA", "VIEW", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT", "SEQUENCE", "USER")
 )

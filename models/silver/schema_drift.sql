@@ -137,11 +137,7 @@ select
     type_after as column_type,
     source_type,
     format,
-    place.sequence,
-    place.committed_at,
-    place.topic,
-    place.partition,
-    place.offset,
+    place.*,
     if(cause.is_named or cause.sequence > coalesce(sequence_before, ''), cause.ddl, null) as ddl,
     if(cause.is_named or cause.sequence > coalesce(sequence_before, ''), cause.committed_at, null) as ddl_committed_at
 from renamed

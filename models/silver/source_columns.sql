@@ -94,6 +94,24 @@ compared as (
         ) as previous_type
     from columns_by_type
 
+),
+
+-- A column is there until a statement drops it, or until a whole image is without it, unless it is seen or added later.
+compared_with_statements as (
+
+    select
+        compared.*,
+        coalesce(altered.drops, array()) as drops,
+        greatest(compared.last_seen.sequence, altered.last_added) as last_known
+    from compared
+    left join {{ ref('altered_columns') }} as altered
+        on
+            compared.database_name = altered.database_name
+            and compared.schema_name <=> altered.schema_name
+            and compared.table_name = altered.table_name
+            and compared.format = altered.format
+            and lower(compared.column_name) = altered.column_name
+
 )
 
 select
@@ -111,12 +129,15 @@ select
     if(
         last_seen = column_last_seen,
         array_min(
-            transform(
-                filter(whole_images, images -> images.last_seen.sequence > last_seen.sequence),
-                images -> if(images.first_seen.sequence > last_seen.sequence, images.first_seen, images.last_seen)
+            concat(
+                filter(drops, place -> place.sequence > last_known),
+                transform(
+                    filter(whole_images, images -> images.last_seen.sequence > last_known),
+                    images -> if(images.first_seen.sequence > last_known, images.first_seen, images.last_seen)
+                )
             )
         ),
         null
     ) as missing_since,
     array_sort(array_union(whole_images.first_seen.sequence, whole_images.last_seen.sequence)) as whole_image_sequences
-from compared
+from compared_with_statements

@@ -145,6 +145,95 @@ def test_renames(statement):
     )
 
 
+ALTERED = {
+    # MySQL: ALTER TABLE t DROP [COLUMN] c, CHANGE [COLUMN] a b type, RENAME COLUMN a TO b
+    "ALTER TABLE t DROP c": ["-c"],
+    "alter table `shop`.`t` drop column `c d`": ['-"c d"'],
+    "ALTER TABLE t DROP COLUMN a, DROP b, ALGORITHM=INPLACE, LOCK=NONE": ["-a", "-b"],
+    "ALTER TABLE t ADD (a INT, b DECIMAL(6, 2)), DROP c": ["+a", "+b", "-c"],
+    "ALTER TABLE t ADD COLUMN a INT DEFAULT (1 + 2) AFTER x, DROP COLUMN c": ["+a", "-c"],
+    "ALTER TABLE t MODIFY a ENUM('x,y', 'drop z'), DROP c COMMENT 'drop d'": ["-c"],
+    "ALTER TABLE t CHANGE a b INT, CHANGE COLUMN `c` `d e` INT": ["-a", "+b", '-"c"', '+"d e"'],
+    "ALTER TABLE t CHANGE a a BIGINT": ["-a", "+a"],
+    "ALTER TABLE t RENAME COLUMN a TO b, RENAME COLUMN b TO a": ["-a", "+b", "-b", "+a"],
+    "ALTER TABLE t DROP COLUMN a, RENAME TO u": ["-a"],
+    "ALTER TABLE t /* drop column x */ DROP /*!50000 COLUMN */ c": ["-c"],
+    "ALTER TABLE t DROP INDEX i, DROP KEY k, DROP PRIMARY KEY, DROP FOREIGN KEY f": [],
+    "ALTER TABLE t DROP CONSTRAINT c, DROP CHECK d, DROP PARTITION p1, p2": [],
+    "ALTER TABLE t ALTER COLUMN c DROP DEFAULT, ALTER i SET DEFAULT 1": [],
+    "ALTER TABLE t ADD INDEX i (a), ADD UNIQUE (b), ADD FULLTEXT KEY f (c), DROP a": ["-a"],
+    "ALTER TABLE t ADD a INT, MODIFY b BIGINT, ORDER BY c": ["+a"],
+    "ALTER TABLE t ADD CONSTRAINT c FOREIGN KEY (a) REFERENCES u (b) ON DELETE CASCADE": [],
+    "ALTER TABLE t ADD PARTITION (PARTITION p4 VALUES LESS THAN (2005))": [],
+    "ALTER TABLE t ENGINE = InnoDB": [],
+    "DROP TABLE c": [],
+    "DROP INDEX c ON t": [],
+    "INSERT INTO t VALUES ('alter table t drop column c')": [],
+    # MariaDB
+    "ALTER TABLE IF EXISTS t WAIT 5 DROP COLUMN IF EXISTS c RESTRICT": ["-c"],
+    "ALTER ONLINE TABLE t NOWAIT DROP c": ["-c"],
+    "ALTER TABLE t DROP SYSTEM VERSIONING, DROP PERIOD FOR SYSTEM_TIME": [],
+    "SET STATEMENT max_statement_time=60 FOR ALTER TABLE t DROP COLUMN c": ["-c"],
+    # Oracle
+    'ALTER TABLE HR.T DROP COLUMN "c" CASCADE CONSTRAINTS CHECKPOINT 100': ['-"c"'],
+    'ALTER TABLE T DROP (A, "b") CASCADE CONSTRAINTS': ["-A", '-"b"'],
+    "ALTER TABLE T SET UNUSED (A, B) ONLINE": ["-A", "-B"],
+    "ALTER TABLE T SET UNUSED COLUMN A": ["-A"],
+    "ALTER TABLE T ADD (A NUMBER(6, 2), CONSTRAINT U UNIQUE (A)) MODIFY (B NOT NULL)": ["+A"],
+    "ALTER TABLE T RENAME COLUMN A TO B": ["-A", "+B"],
+    "ALTER TABLE T DROP UNUSED COLUMNS CHECKPOINT 250": [],
+    "ALTER TABLE T DROP COLUMNS CONTINUE": [],
+    "ALTER TABLE T DROP UNIQUE (A, B) CASCADE": [],
+    "ALTER TABLE T DROP SUPPLEMENTAL LOG DATA (ALL) COLUMNS": [],
+    "ALTER TABLE T RENAME PARTITION A TO B": [],
+    "ALTER TABLE T READ ONLY": [],
+    # PostgreSQL
+    "ALTER TABLE ONLY public.t DROP COLUMN IF EXISTS a CASCADE, DROP b": ["-a", "-b"],
+    'ALTER TABLE t RENAME "A" TO b': ['-"A"', "+b"],
+    "ALTER TABLE t ADD COLUMN IF NOT EXISTS a numeric(6, 2), OWNER TO bob": ["+a"],
+    "ALTER TABLE t ALTER c DROP NOT NULL, ALTER COLUMN d DROP EXPRESSION IF EXISTS": [],
+    "ALTER TABLE t DROP CONSTRAINT IF EXISTS c RESTRICT": [],
+    "ALTER TABLE t DROP key CASCADE, DROP index": ["-key", "-index"],
+    "ALTER TABLE t RENAME key TO k": ["-key", "+k"],
+    "ALTER TABLE t ADD COLUMN key text, ADD CONSTRAINT u UNIQUE (key)": ["+key"],
+    "ALTER TABLE t RENAME CONSTRAINT a TO b": [],
+    "BEGIN; ALTER TABLE t DROP a; ALTER TABLE t DROP b; COMMIT": ["-a", "-b"],
+    # SQL Server: a list goes on without a verb, and DROP without COLUMN means a constraint.
+    "ALTER TABLE dbo.t DROP COLUMN a, [b c]": ["-a", '-"b c"'],
+    "ALTER TABLE t DROP COLUMN IF EXISTS a, b;": ["-a", "-b"],
+    "ALTER TABLE t DROP CONSTRAINT c, d, COLUMN a": ["-a"],
+    "ALTER TABLE t DROP CONSTRAINT c WITH (ONLINE = ON), COLUMN a, b": ["-a", "-b"],
+    "ALTER TABLE t ADD a INT, b VARCHAR(20) NULL, CONSTRAINT c CHECK (a > 1)": ["+a", "+b"],
+    "ALTER TABLE t ADD CONSTRAINT d DEFAULT 50 FOR a": [],
+    "ALTER TABLE t ALTER COLUMN c VARCHAR(20) NOT NULL": [],
+    "ALTER TABLE t DROP PERIOD FOR SYSTEM_TIME": [],
+    # Db2 parts clauses by blanks.
+    "ALTER TABLE t ADD COLUMN a INT DROP COLUMN b RESTRICT DROP COLUMN c": ["+a", "-b", "-c"],
+}
+
+
+@pytest.mark.parametrize("statement", ALTERED)
+def test_columns_that_a_statement_drops_or_adds(statement):
+    found = ddl.read(statement)
+    names = [
+        ("+" if column["is_added"] else "-")
+        + ('"{}"' if column["is_quoted"] else "{}").format(column["column_name"])
+        for column in found["altered_columns"]
+    ]
+    assert names == ALTERED[statement]
+    assert all(column["table_number"] == 0 for column in found["altered_columns"])
+
+
+def test_each_column_is_of_the_table_that_its_statement_names():
+    found = ddl.read("ALTER TABLE a DROP x; ALTER TABLE s.b DROP y; ALTER TABLE s.b ADD z INT")
+    assert [table["table_name"] for table in found["tables"]] == ["a", "b"]
+    assert [tuple(column.values()) for column in found["altered_columns"]] == [
+        (0, "x", False, False),
+        (1, "y", False, False),
+        (1, "z", False, True),
+    ]
+
+
 def test_names_are_words_outside_comments_and_texts():
     statement = """alter table `Order Lines` -- of old
         add column Größe int comment 'of x' /* or y */"""
@@ -160,10 +249,23 @@ def test_nothing_is_said_of_nothing(statement):
 
 MARKS = ["/*", "*/", "/*!", "'", '"', "`", "--", "#", "$", "$$", "[", "]", "\\", ";", "\n"]
 WORDS = ["truncate", "table", "only", "t", ".", ",", "(", "set statement", "for", "rename", "to"]
+ALTER = ["alter table", "drop", "add", "change", "column", "set unused", "if exists", "index", ")"]
 HOSTILE = ["/*", "/* */", "/* /* */", "'\\", "[a", "$a", "$a$ ", "truncate t;", "a.", "`"]
+HOSTILE_CLAUSES = [
+    "drop a,",
+    "(",
+    ")",
+    "add (",
+    "drop column ",
+    "a,",
+    "rename a to ",
+    "alter table t;",
+]
 
 
-@given(st.lists(st.one_of(st.sampled_from(MARKS + WORDS), st.text(max_size=3)), max_size=40))
+@given(
+    st.lists(st.one_of(st.sampled_from(MARKS + WORDS + ALTER), st.text(max_size=3)), max_size=40)
+)
 def test_any_text_is_read(parts):
     for between in ("", " "):
         found = ddl.read(between.join(parts))
@@ -173,3 +275,8 @@ def test_any_text_is_read(parts):
 @pytest.mark.parametrize("part", HOSTILE)
 def test_hostile_statements_take_no_time_to_speak_of(part):
     ddl.read("truncate " + part * (2_000_000 // len(part)))
+
+
+@pytest.mark.parametrize("part", HOSTILE_CLAUSES)
+def test_hostile_clauses_take_no_time_to_speak_of(part):
+    ddl.read("alter table t drop column " + part * (2_000_000 // len(part)))

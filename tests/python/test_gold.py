@@ -638,3 +638,41 @@ def test_the_rows_of_a_dropped_table_stay_and_are_named_or_go(laboratory):
         f"{test}cleared_": "pass",
         f"{test}kept_": "Got 1 result, configured to warn if != 0",
     }
+
+
+def test_a_column_that_a_statement_drops_keeps_its_values_and_is_named_at_once(laboratory):
+    def of_shelf(message):
+        return {**message, "table": "shelf"}
+
+    def named():
+        """Return what drift says of the table, and what the test of the model that reads it."""
+        rows = laboratory.lakehouse.query(
+            "select column_name, drift, ddl, offset from silver.schema_drift"
+            " where table_name = 'shelf' order by all"
+        )
+        test = "source_columns_are_read"
+        said = laboratory.lakehouse.dbt("test", "-s", f"shelf,test_name:{test}")
+        return [tuple(row.values()) for row in rows], said[f"{test}_shelf_"]
+
+    models = {"shelf": ""}
+    yaml = YAML.replace("[changes", "[source_columns_are_read, changes")
+    where = "database_name = 'lab' and table_name = 'shelf'"
+    write_models(laboratory.lakehouse.project, models, yaml=yaml, where=where)
+    views = ("source_columns", "schema_changes", "dropped_tables", "schema_drift")
+    laboratory.deliver(of_shelf(change("INSERT", 100, thing(1, "a"))), models=[*models, *views])
+    assert named() == ([], "pass")
+    drop = "ALTER TABLE `lab`.`shelf` DROP INDEX `name`, DROP `price`"
+    update = change("UPDATE", 300, {"id": "1", "name": "b"}, old=[{"name": "a"}])
+    # Canal makes the types from the row image, which may lack columns for another reason.
+    update["mysqlType"] = {"id": "bigint", "name": "varchar(20)"}
+    place = laboratory.offset
+    laboratory.deliver(of_shelf(statement(200, drop)), of_shelf(update), models=models)
+    assert laboratory.rows(model="shelf") == [(1, "b", "1.00")]
+    warned = "Got 1 result, configured to warn if != 0"
+    assert named() == ([("price", "vanished", drop, place)], warned)
+    add = "ALTER TABLE shelf ADD COLUMN price DECIMAL(6, 2), RENAME COLUMN name TO title"
+    place = laboratory.offset
+    laboratory.deliver(of_shelf(statement(400, add)), models=models)
+    assert laboratory.rows(model="shelf") == [(1, "b", "1.00")]
+    assert named() == ([("name", "vanished", add, place)], warned)
+    write_models(laboratory.lakehouse.project)
