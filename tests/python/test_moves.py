@@ -2,6 +2,7 @@
 
 import random
 
+import convergence
 import pytest
 
 from cdc_lakehouse.moves import DELETE, DROP, TRUNCATE, Change, connected, follow
@@ -182,3 +183,66 @@ def test_keys_are_connected_through_others():
     assert groups["x"] == groups["y"] != groups["a"]
     assert groups.keys() == set("abcdxy")
     assert connected([]) == {}
+
+
+def image(change, key, operation, **more):
+    """What one half of a change of a random log says of a key."""
+    statement, row = change.position
+    return Change(
+        key=str(key),
+        sequence=f"{statement:09d}.{row:03d}",
+        fingerprint=hash((operation, key)),
+        operation=operation,
+        source_table="t",
+        committed_at=change.committed_at,
+        **more,
+    )
+
+
+def images(change):
+    """The images of a change of a random log, the row that it writes last."""
+    if change.operation in (TRUNCATE, DROP):
+        return [image(change, None, change.operation)]
+    if change.operation == DELETE:
+        return [image(change, change.old_key, DELETE)]
+    removed = image(change, change.old_key, DELETE, is_replaced=True)
+    not_carried = frozenset(convergence.NAMES) - frozenset(change.carried)
+    is_in_part = change.moves_key and not_carried
+    written = image(
+        change,
+        change.new_key,
+        change.operation,
+        not_carried=not_carried if change.operation == convergence.UPDATE else frozenset(),
+        is_moved=change.moves_key,
+        moved_from=str(change.old_key) if is_in_part else None,
+    )
+    return [removed, written] if change.moves_key else [written]
+
+
+@pytest.mark.parametrize("on_truncate", ["apply", "ignore"])
+@pytest.mark.parametrize("seed", range(10))
+def test_moved_rows_are_those_of_the_model(seed, on_truncate):
+    """The same random logs that the convergence test delivers, without Spark."""
+    table = convergence.Table(
+        partial=True, partial_moves=True, misfits=True, on_truncate=on_truncate, on_drop="apply"
+    )
+    statements, _ = convergence.random_log(table, random.Random(seed), keys=20, events=300)
+    model = convergence.Model(table)
+    changes, texts, expected = [], {}, {}
+    for change in (change for statement in statements for change in statement):
+        model.apply(change)
+        *_, written = told = images(change)
+        changes += told
+        cells = {name: convergence.cell(name, text) for name, text in change.carried.items()}
+        texts[written] = dict.fromkeys(convergence.NAMES, convergence.NOTHING) | cells
+        if written.moved_from:
+            expected[written] = model.rows[change.new_key].cells
+    random.Random(seed).shuffle(changes)
+    removing = [DROP] + [TRUNCATE] * (on_truncate == "apply")
+    found = {move: dict(texts[move]) for move in expected}
+    for kept in follow(changes, convergence.NAMES, removing).kept:
+        for name in kept.columns:
+            unknown = convergence.Cell(None, (name, "not_carried", None))
+            found[kept.move][name] = texts[kept.said_by][name] if kept.said_by else unknown
+    assert found == expected
+    assert expected
