@@ -1,9 +1,9 @@
 {#-
-    A primary-key change of which an update carries some columns only: the row under the new key keeps the others from the row that
-    it replaces. Earlier changes of the old key decide which those are, and a late one of them decides otherwise; so all keys that
-    such moves connect with a changed one are followed again through all of silver. Tables that never had such a move say so.
+    An update that changes the primary key and carries some columns only (a partial move): the row under the new key keeps the other
+    columns from the row that it replaces. All earlier changes of the old key decide which values those are, and a late one decides
+    again. So all keys that partial moves connect with a changed key are followed again through all of silver.
 
-    Returns the changes of a run with those rows completed, `_is_followed` telling the changes of such keys; none without any.
+    Returns the changes of a run with those rows completed, `_is_followed` marking the changes of such keys; none without any.
 -#}
 {% macro followed_changes(table, sql, changes) -%}
     {%- set everything = dict(table, read=none) -%}
@@ -23,8 +23,8 @@
 {%- endmacro %}
 
 {#-
-    Whether a run has to follow moves: its table has had some, or new changes are. A half of an update whose other half is not
-    among the new changes may be one.
+    Whether a run has to follow partial moves: its table has had some, or there are some among the new changes. A half of an update
+    whose other half came in an earlier run may be one.
 -#}
 {% macro has_partial_moves(table, sql, summary) -%}
     {%- if summary['partial_changes'] == 0 and adapter.table_property(table.storage, 'cdc_lakehouse.partial_rows') == 'none' -%}
@@ -60,8 +60,8 @@
 {%- endmacro %}
 
 {#-
-    The same where a format may send the halves of an update as two messages, which share their place: what is the removed half of
-    no other row belongs to a row that has none.
+    The same across messages: a format may send the two halves of an update as two messages, which share their sequence. A removed
+    half without a row in its message belongs to a row without a removed half.
 -#}
 {% macro with_keys_of_pairs(changes, table) -%}
     select

@@ -670,6 +670,7 @@ def test_a_row_whose_key_changes_keeps_what_the_change_does_not_carry(laboratory
 
     assert deliver(*chain, swap[1]) == [(2, "c", "5.00")]
     assert deliver(*inserted) == [(2, "c", "5.00")]
+    assert "moved names all_changes" in laboratory.log_of_run()
     swapped = [(2, "c", "5.00"), (4, "b", "2.00")]
     assert deliver(swap[0], after) == [*swapped, (7, None, None)]
     assert deliver(renamed, priced, before) == [(4, "b", "9.00"), (7, "c", "5.00")]
@@ -691,8 +692,14 @@ def test_a_row_whose_key_changes_keeps_what_the_change_does_not_carry(laboratory
     for model in models:
         metrics = laboratory.history(model)[0]["operationMetrics"]
         assert metrics.get("numTargetRowsUpdated", "0") == "0"
-    laboratory.lakehouse.dbt("run", "--full-refresh", "-s", *models)
+    # As in tables from before rows were followed, which are built again.
+    for model in models:
+        property_of_moves = "unset tblproperties ('cdc_lakehouse.partial_moves')"
+        laboratory.lakehouse.query(f"alter table gold_storage.{model} {property_of_moves}")
+    laboratory.lakehouse.dbt("run", "-s", *models)
     assert {model: laboratory.stored(model) for model in models} == stored
+    for model in models:
+        assert "REPLACE" in laboratory.history(model)[0]["operation"]
     again = change_of("ins", 56, 1, thing(1, "new"))
     gone = change_of("del", 57, 1, thing(4, "b", "9.00"))
     assert deliver(again, gone) == [(1, "new", "1.00"), (7, "c", "5.00")]
