@@ -24,6 +24,7 @@
         or has_changed_columns(storage, stored_columns)
         or has_changed_definition(storage, definition)
         or has_resettled_changes(storage, events, sql)
+        or has_unfollowed_moves(storage)
     ) -%}
     {{ return({
         'view': this.incorporate(type='view'),
@@ -38,6 +39,7 @@
             'cdc_lakehouse.definition': definition,
             'cdc_lakehouse.kind': model.config.materialized,
             'cdc_lakehouse.partial_rows': 'none',
+            'cdc_lakehouse.partial_moves': 'none',
         },
         'exists': exists,
         'rebuild': rebuild,
@@ -77,6 +79,16 @@
         {% do log(storage ~ ' is built anew: its SQL, its key or its options have changed', info=true) %}
     {%- endif -%}
     {{ return(changed) }}
+{%- endmacro %}
+
+{#- Whether a table with partial rows is from before moved rows kept the columns that their change does not carry. -#}
+{% macro has_unfollowed_moves(storage) -%}
+    {%- set unfollowed = adapter.table_property(storage, 'cdc_lakehouse.partial_moves') is none
+        and adapter.table_property(storage, 'cdc_lakehouse.partial_rows') != 'none' -%}
+    {%- if unfollowed -%}
+        {% do log(storage ~ ' is built anew: rows whose primary key has changed keep more columns', info=true) %}
+    {%- endif -%}
+    {{ return(unfollowed) }}
 {%- endmacro %}
 
 {#- Whether changes that the table has read were settled otherwise since. -#}

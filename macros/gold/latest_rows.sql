@@ -6,7 +6,7 @@
     {%- set key = table.key -%}
     {%- set values = value_columns(table.columns, key) if profile.partial else [] -%}
     with changed as (
-        {{ partial_changes(profile.changes, table) if profile.partial else profile.changes }}
+        {{ profile.changes }}
     ),
     _latest as (
         select
@@ -37,6 +37,9 @@
         _row._truncated_table as _truncated_table,
         _row._is_replaced as _is_replaced,
         _row._fingerprint as _fingerprint,
+        {%- if profile.moves %}
+        _row._is_followed as _is_followed,
+        {%- endif %}
         {{ columns_older_than('_row._sequence', values, '`{column}`.sequence') }} as _column_sequences
     from _latest
     {%- endif %}

@@ -12,6 +12,10 @@
     {%- if forgets %}
     when matched and changed._operation = 'forget' then delete
     {%- endif %}
+    {%- if profile.moves %}
+    when matched and changed._is_followed and not {{ content_of_row('changed.', table) }} <=> {{ content_of_row('stored.', table) }}
+        then update set *
+    {%- endif %}
     when matched
         {%- if profile.partial %} and changed._column_sequences is null{% endif %}
         and {{ is_newer() }}
@@ -22,6 +26,14 @@
         then update set {{ newer_columns(table.columns, values) }}
     {%- endif %}
     when not matched then insert *
+{%- endmacro %}
+
+{#- What a row says, but for which copy of a change was read. -#}
+{% macro content_of_row(row, table) -%}
+    struct(
+        {{ row }}_sequence, {{ row }}_operation, {{ row }}_fingerprint, {{ row }}_problems, map_entries({{ row }}_column_sequences)
+        {{- comparable(value_columns(table.columns, table.key), row) }}
+    )
 {%- endmacro %}
 
 {% macro is_same_row(key) -%}
@@ -78,12 +90,12 @@
     {{ return(rows | length > 0) }}
 {%- endmacro %}
 
-{#- Let a table say, before it has them, that rows may have columns that are older than themselves. -#}
-{% macro note_partial_rows(table) -%}
-    {%- set some = {'cdc_lakehouse.partial_rows': 'some'} -%}
+{#- Let a table say, before it has them, that it may have rows of a kind: `property` tells which, `none` until then. -#}
+{% macro note_some(table, property) -%}
+    {%- set some = {property: 'some'} -%}
     {%- if table.rebuild -%}
         {% do table.properties.update(some) %}
-    {%- elif adapter.table_property(table.storage, 'cdc_lakehouse.partial_rows') == 'none' -%}
+    {%- elif adapter.table_property(table.storage, property) != 'some' -%}
         {% do run_query('alter table ' ~ table.storage ~ ' set ' ~ table_settings(some)) %}
     {%- endif -%}
 {%- endmacro %}

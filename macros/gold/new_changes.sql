@@ -18,11 +18,14 @@
         {{ assert_gold_contract(sql, table.columns) }}
         {{ name_query('new_changes', new_changes(sql, table)) }}
         {%- set partial = has_partial_changes(sql, table) -%}
-        {%- if partial -%}{{ note_partial_rows(table) }}{%- endif -%}
-        {{ return({
-            'partial': partial,
-            'changes': with_drops(typed_changes('select * from new_changes', table), table, sql),
-        }) }}
+        {%- set changes = with_drops(typed_changes('select * from new_changes', table), table, sql) -%}
+        {%- set followed = none -%}
+        {%- if partial -%}
+            {{ note_some(table, 'cdc_lakehouse.partial_rows') }}
+            {%- set followed = followed_changes(table, sql, changes) -%}
+            {%- set changes = followed or partial_changes(changes, table) -%}
+        {%- endif -%}
+        {{ return({'partial': partial, 'moves': followed is not none, 'changes': changes}) }}
     {%- endif -%}
     {%- set most = most_new_changes(sql, table) -%}
     {%- if most == 0 -%}
@@ -33,13 +36,21 @@
     {%- set few = most <= 32 -%}
     {{ stage_rows('new_changes', with_drops(typed_changes(new_changes(sql, table), table), table, sql)) }}
     {%- set row = run_query(summary_of_changes('new_changes', table.key, few)).rows[0] -%}
-    {%- if row['partial_changes'] -%}{{ note_partial_rows(table) }}{%- endif -%}
+    {%- if row['partial_changes'] -%}{{ note_some(table, 'cdc_lakehouse.partial_rows') }}{%- endif -%}
+    {%- set followed = followed_changes(table, sql, 'select * from new_changes') if has_partial_moves(table, sql, row) else none -%}
+    {%- if followed is not none -%}
+        {%- set few = false -%}
+        {{ stage_rows('new_changes', followed) }}
+        {%- set row = run_query(summary_of_changes('new_changes', table.key, few)).rows[0] -%}
+    {%- endif -%}
+    {%- set partial = followed is not none or row['partial_changes'] > 0 or has_partial_rows(table.storage) -%}
     {{ return({
         'count': row['changes'],
-        'partial': row['partial_changes'] > 0 or has_partial_rows(table.storage),
+        'partial': partial,
+        'moves': followed is not none,
         'truncates': row['truncates'] > 0,
         'keys': 'false' if row['first_0'] is none else where_keys_are(table.columns, table.key, row, few),
-        'changes': 'select * from new_changes',
+        'changes': partial_changes('select * from new_changes', table) if partial and followed is none else 'select * from new_changes',
     }) }}
 {%- endmacro %}
 
@@ -47,6 +58,7 @@
     select
         count(*) as changes,
         count_if(_column_sequences is not null) as partial_changes,
+        count_if(_is_replaced) as replaced_rows,
         count_if(_truncated_table is not null) as truncates
         {%- for name in key %},
         left(cast(min({{ adapter.quote(name) }}) as string), 1000) as first_{{ loop.index0 }},
@@ -74,15 +86,7 @@
     silver is asked once a run for all tables.
 -#}
 {% macro has_partial_changes(sql, table) -%}
-    {%- set updated = [] -%}
-    {%- for row in counts_of_new_changes(table.read, table.last) if row['updates'] -%}
-        {% do updated.append({
-            'database_name': row['database_name'],
-            'schema_name': row['schema_name'],
-            'table_name': row['table_name'],
-            'changes': row['updates'],
-        }) %}
-    {%- endfor -%}
+    {%- set updated = counted(counts_of_new_changes(table.read, table.last), 'updates') -%}
     {{ return(
         changes_of_model(updated, sql) > 0
         and run_query('select 1 from new_changes where ' ~ is_partial(table) ~ ' limit 1').rows | length > 0
@@ -135,6 +139,20 @@
     {{ return(tables_of_model(counts, sql) | sum(attribute='changes')) }}
 {%- endmacro %}
 
+{#- Of changes counted by source table those of a kind, where there are any. -#}
+{% macro counted(counts, kind) -%}
+    {%- set found = [] -%}
+    {%- for row in counts if row[kind] -%}
+        {% do found.append({
+            'database_name': row['database_name'],
+            'schema_name': row['schema_name'],
+            'table_name': row['table_name'],
+            'changes': row[kind],
+        }) %}
+    {%- endfor -%}
+    {{ return(found) }}
+{%- endmacro %}
+
 {#- Of changes counted by source table, those of the tables that a model can read. -#}
 {% macro tables_of_model(counts, sql) -%}
     {%- set from_silver = sql.split(api.Relation.create(schema='silver', identifier='row_images') | string) -%}
@@ -176,7 +194,8 @@
 {%- endmacro %}
 
 {#-
-    How many changes silver has settled after version `read` up to version `last`, by source table, and how many of rows that were there;
+    How many changes silver has settled after version `read` up to version `last`, by source table, how many of rows that were there,
+    and how many are halves of updates;
     and in rows of their own how many times a table was dropped.
 -#}
 {% macro counts_of_new_changes(read, last) -%}
@@ -184,9 +203,10 @@
     {%- set counts = adapter.note(note) -%}
     {%- if counts is none -%}
         {%- set counts = run_query(
-            'select ' ~ names_of_dropped_table() ~ ', changes, updates, if(dropped is null, 0, changes) as drops from ('
+            'select ' ~ names_of_dropped_table() ~ ', changes, updates, halves, if(dropped is null, 0, changes) as drops from ('
             ~ ' select database_name, schema_name, table_name, explode_outer(dropped_tables) as dropped, count(*) as changes,'
-            ~ " count_if(operation not in ('snapshot', 'insert')) as updates"
+            ~ " count_if(operation not in ('snapshot', 'insert')) as updates,"
+            ~ " count_if(operation in ('update_before', 'update_after')) as halves"
             ~ ' from silver.events where ' ~ is_of_window(read, last)
             ~ " and (kind in ('row_change', 'truncate') or dropped_tables is not null)"
             ~ ' group by database_name, schema_name, table_name, dropped_tables)'

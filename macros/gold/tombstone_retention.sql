@@ -1,17 +1,20 @@
 {#- A run's rows, and the tombstones to forget: those that it does not touch and that are past their retention. -#}
-{% macro and_expired_tombstones(rows, table) -%}
+{% macro and_expired_tombstones(rows, table, profile) -%}
     {%- if table.options.tombstone_retention is none -%}
         {{ rows }}
     {%- else -%}
         with changed as (
             {{ rows }}
         )
-        select {{ column_names(table.stored_columns) }} from changed
+        select {{ column_names(table.stored_columns) }}{% if profile.moves %}, _is_followed{% endif %} from changed
         union all
         select
             {%- for column in table.stored_columns %}
             {{ "'forget' as _operation" if column.name == '_operation' else 'stored.' ~ adapter.quote(column.name) }}{{ ',' if not loop.last }}
             {%- endfor %}
+            {%- if profile.moves %},
+            false as _is_followed
+            {%- endif %}
         from {{ table.storage }} as stored
         left anti join changed
             on {{ is_same_row(table.key) }}

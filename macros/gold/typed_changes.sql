@@ -68,36 +68,24 @@
 
 {#-
     Typed changes where some are partial. Where the format names no key, any update says that its old row is gone; if the new
-    row has the same key, nothing went. If it has another, what a partial image does not carry of it is known to no message: it
-    is null, and named.
+    row has the same key, nothing went.
 -#}
 {% macro partial_changes(changes, table) -%}
-    {%- set kept_key = 'struct(' ~ key_names(table.key) ~ ')' -%}
     select
-        * except (_problems, _column_sequences, _removed_key, _new_key),
-        if(
-            _is_moved,
-            concat(_problems, transform(
-                map_keys(_column_sequences), name -> named_struct('column', name, 'code', 'not_carried', 'text', cast(null as string))
-            )),
-            _problems
-        ) as _problems,
-        if(_is_moved{% if table.options.get('on_delete') != 'flag' %} or (_is_replaced and _new_key is not null){% endif %}, null, _column_sequences) as _column_sequences
+        * except (_column_sequences, _removed_key, _new_key),
+        {{ columns_left_alone(table) }} as _column_sequences
     from (
-        select
-            *,
-            _column_sequences is not null and _removed_key is not null and not _removed_key <=> {{ kept_key }} as _is_moved
-        from (
-            select
-                *,
-                max(if(_operation = 'delete' and {{ key_is_known(table.key) }}, {{ kept_key }}, null)) over message_row as _removed_key,
-                max(if(_operation not in ('delete', 'truncate'), {{ kept_key }}, null)) over message_row as _new_key
-            from (
-                {{ changes }}
-            )
-            window message_row as (partition by _topic, _partition, _offset, _row_number)
-        )
+        {{ with_keys_of_halves(changes, table) }}
     )
-    where not (_operation = 'delete' and _new_key <=> {{ kept_key }})
+    where {{ is_no_half_of_its_row(table) }}
 {%- endmacro %}
 
+{#- Of changes `with_keys_of_halves` whether one is not the removed half of an update that keeps its key. -#}
+{% macro is_no_half_of_its_row(table) -%}
+    not (_operation = 'delete' and _new_key <=> struct({{ key_names(table.key) }}))
+{%- endmacro %}
+
+{#- The columns that a change leaves as they are: a row that another takes the place of has none left, unless it is kept to be shown. -#}
+{% macro columns_left_alone(table) -%}
+    {{ '_column_sequences' if table.options.get('on_delete') == 'flag' else 'if(_is_replaced and _new_key is not null, null, _column_sequences)' }}
+{%- endmacro %}

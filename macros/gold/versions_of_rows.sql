@@ -7,24 +7,31 @@
     {%- set key = key_names(table.key) -%}
     {%- set columns = column_names(columns_of_changes(table)) -%}
     {%- set order = order_of_versions() -%}
-    with changed as (
-        select latest.* from (
-            select max_by(struct(*), struct(_is_stored, _partition, _offset)) as latest
+    with _changes as (
+        select latest.*{% if profile.moves %}, _is_stored, _stored, {{ is_forgotten(table) }} as _is_forgotten{% endif %}
+        from (
+            select {{ latest_of_copies(table, profile) }}
             from (
-                select {{ columns }}, false as _is_stored, null as _stored
+                select {{ columns }}, {{ '_is_followed, ' if profile.moves }}false as _is_stored, null as _stored
                 from (
-                    {{ partial_changes(profile.changes, table) if profile.partial else profile.changes }}
+                    {{ profile.changes }}
                 )
                 where _truncated_table is not null or ({{ key_is_known(table.key) }})
                 {%- if table.read is not none %}
                 union all
-                select {{ columns }}, true as _is_stored, {{ derived_content(table, profile) }} as _stored
+                select {{ columns }}, {{ 'false, ' if profile.moves }}true as _is_stored, {{ derived_content(table, profile) }} as _stored
                 from {{ table.storage }} as stored
                 where {{ is_touched(table, profile) }}
                 {%- endif %}
             )
             group by {{ key }}, _truncated_table, _sequence, _fingerprint
         )
+    ),
+    changed as (
+        select * from _changes
+        {%- if profile.moves %}
+        where not _is_forgotten
+        {%- endif %}
         qualify not _is_replaced or bool_and(_is_replaced) over (partition by {{ key }}, _truncated_table, _sequence)
     ),
     {%- if profile.partial %}
@@ -101,16 +108,49 @@
         union all
         select
             {%- for column in table.stored_columns %}
-            {{ 'cast(null as ' ~ column.data_type ~ ')' if column.name in ['valid_from', 'valid_to', 'is_current', '_is_version'] else adapter.quote(column.name) }},
+            {{ column_or_null(column) }},
             {%- endfor %}
             _is_stored,
             _stored
         from changed
         where _truncated_table is not null
+        {%- if profile.moves %}
+        union all
+        select
+            {%- for column in table.stored_columns %}
+            {{ "'forget'" if column.name == '_operation' else column_or_null(column) }},
+            {%- endfor %}
+            false,
+            null
+        from _changes
+        where _is_forgotten
+        {%- endif %}
     )
     {%- if table.read is not none %}
     where not _is_stored or not _stored <=> {{ derived_content(table, profile) }}
     {%- endif %}
+{%- endmacro %}
+
+{#- A stored column of a change that begins and ends no version. -#}
+{% macro column_or_null(column) -%}
+    {{ 'cast(null as ' ~ column.data_type ~ ')' if column.name in ['valid_from', 'valid_to', 'is_current', '_is_version'] else adapter.quote(column.name) }}
+{%- endmacro %}
+
+{#- Of the copies of a change the stored one; but of one whose keys were followed what that gave, if it is to be written. -#}
+{% macro latest_of_copies(table, profile) -%}
+    {%- if profile.moves -%}
+        max_by(struct({{ column_names(columns_of_changes(table)) }}), struct(_is_followed, _is_stored, _partition, _offset)) as latest,
+        bool_or(_is_followed) as _is_followed,
+        bool_or(_is_stored) as _is_stored,
+        max_by(_stored, _is_stored) as _stored
+    {%- else -%}
+        max_by(struct(*), struct(_is_stored, _partition, _offset)) as latest
+    {%- endif -%}
+{%- endmacro %}
+
+{#- Whether a stored change is none of those that following its key gave: a removed half that has turned out to remove no row. -#}
+{% macro is_forgotten(table) -%}
+    not _is_followed and bool_or(_is_followed) over (partition by {{ key_names(table.key, 'latest.') }}, latest._truncated_table)
 {%- endmacro %}
 
 {#-
@@ -155,9 +195,9 @@
 {%- endmacro %}
 
 {#- Further columns of a struct that is compared: Spark has no equality for maps. -#}
-{% macro comparable(columns) -%}
+{% macro comparable(columns, row='') -%}
     {%- for column in columns -%}
-        {%- set name = adapter.quote(column.name) -%}
+        {%- set name = row ~ adapter.quote(column.name) -%}
         , {{ 'to_json(struct(' ~ name ~ '))' if 'map<' in column.data_type | lower else name }}
     {%- endfor -%}
 {%- endmacro %}
@@ -218,6 +258,9 @@
     on {{ is_same_row(table.key) }}
         and stored._sequence = changed._sequence and stored._fingerprint = changed._fingerprint
         {%- if not profile.truncates %} and {{ profile['keys'] }}{% endif %}
+    {%- if profile.moves %}
+    when matched and changed._operation = 'forget' then delete
+    {%- endif %}
     when matched then update set *
     when not matched then insert *
 {%- endmacro %}

@@ -22,7 +22,7 @@
         {%- if table.read is none -%}
             {{ write_new_rows(table, without_expired_tombstones(latest_rows(table, profile), table)) }}
         {%- elif profile.count -%}
-            {{ stage_rows('changed_rows', and_expired_tombstones(latest_rows(table, profile), table)) }}
+            {{ stage_rows('changed_rows', and_expired_tombstones(latest_rows(table, profile), table, profile)) }}
             {% do adapter.merge_staged_rows() %}
             {{ write_gold_table(table, merge_rows(table, profile)) }}
         {%- else -%}

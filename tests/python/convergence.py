@@ -133,6 +133,8 @@ class _Source:
         self.table, self.generator = table, generator
         self.keys = table.free_keys(keys)
         self.rows, self.log, self.changes = {}, [], 0
+        # The keys of rows that the log has told as a whole.
+        self.told = set()
         self.statement, self.time = 1000, 1_790_000_000
 
     def fill(self):
@@ -140,6 +142,7 @@ class _Source:
         for key in self.generator.sample(self.keys, len(self.keys) // 2):
             self.rows[key] = self._row()
         known = [key for key in self.rows if self.generator.random() < 0.8]
+        self.told.update(known)
         for start in range(0, len(known), 4):
             operation = SNAPSHOT if self.table.snapshots else INSERT
             self._write(*(self._whole(operation, key) for key in known[start : start + 4]))
@@ -152,12 +155,14 @@ class _Source:
 
     def empty(self, operation):
         self.rows.clear()
+        self.told.clear()
         self._write({"operation": operation})
 
     def _insert(self, count):
         changes = []
         for key in self._free(count):
             self.rows[key] = self._row()
+            self.told.add(key)
             changes.append(self._whole(INSERT, key))
         self._write(*changes)
 
@@ -182,6 +187,7 @@ class _Source:
         changes = []
         for key in self._living(count):
             row = self.rows.pop(key)
+            self.told.discard(key)
             carried = {name: row[name] for name in self._carried(())}
             changes.append({"operation": DELETE, "old_key": key, "carried": carried})
         self._write(*changes)
@@ -192,6 +198,10 @@ class _Source:
         if len(living) < 2 or not free:
             return
         first, second, spare = *living, *free
+        can_trade = self.table.partial_moves and self.told >= {first, second}
+        if can_trade and self.generator.random() < 0.2:
+            self._trade(first, second)
+            return
         kinds = ("away", "to and fro", "follow", "swap")
         kind = self.generator.choice(kinds)
         moves = {
@@ -208,8 +218,22 @@ class _Source:
         else:
             self._write(*changes)
 
+    def _trade(self, first, second):
+        """Swap two keys in one statement, as where keys are checked at its end, as in Oracle."""
+        moves = [(first, second, self.rows[first]), (second, first, self.rows[second])]
+        changes = []
+        for old, new, before in moves:
+            name = self.generator.choice(NAMES)
+            after = before | {name: self._value(name)}
+            changes.append(self._updated(old, new, before, after, [name]))
+            self.rows[new] = after
+        self._write(*changes)
+
     def _moved(self, old, new):
         before = self.rows.pop(old)
+        if old in self.told:
+            self.told.remove(old)
+            self.told.add(new)
         after = dict(before)
         if self.generator.random() < 0.3:
             name = self.generator.choice(NAMES)
@@ -351,6 +375,10 @@ class Model:
         self.table = table
         self.rows, self.last, self.versions, self.emptied = {}, {}, {}, {}
         self.clocks = {}
+        # Rows whose key a moved row has taken, and when: one statement may change places of rows.
+        self.displaced = {}
+        # The keys of rows that a TRUNCATE has removed, which gold ignores.
+        self.doubted = set()
 
     def apply(self, change):
         """Do to the table what a change of the log says."""
@@ -359,16 +387,31 @@ class Model:
         elif change.operation == DELETE:
             self._delete(change.old_key, change)
         elif change.moves_key:
-            self._delete(change.old_key, change)
-            self._put(change.new_key, change, self._moved_cells(change))
+            self._move(change)
         else:
             carried = {name: cell(name, text) for name, text in change.carried.items()}
             self._put(change.new_key, change, carried)
 
-    def _moved_cells(self, change):
-        """A row under a new key has what its change carries; of the rest nothing is known."""
+    def _move(self, change):
+        """A row under a new key has what its change carries, and the rest from the row that moved.
+
+        If there was none, nothing is known of the rest. Where rows change places in one statement,
+        it is not the row that has just come to the old key, but the one that was there before.
+        """
+        old, new = change.old_key, change.new_key
         cells = {name: Cell(None, (name, "not_carried", None)) for name in NAMES}
-        return cells | {name: cell(name, text) for name, text in change.carried.items()}
+        time, displaced = self.displaced.get(old, (None, None))
+        if displaced and time == change.committed_at and len(change.carried) < len(NAMES):
+            cells = displaced.cells
+            del self.displaced[old]
+        else:
+            if old in self.rows:
+                cells = self.rows[old].cells
+            self._delete(old, change)
+        there = None if new in self.doubted else self.rows.get(new)
+        self._put(new, change, cells | {n: cell(n, text) for n, text in change.carried.items()})
+        if there:
+            self.displaced[new] = (change.committed_at, there)
 
     def _put(self, key, change, cells):
         known, written = dict.fromkeys(NAMES, NOTHING), dict.fromkeys(NAMES)
@@ -379,6 +422,8 @@ class Model:
         written = written | dict.fromkeys(cells, change.position)
         row = self._row(key, change.operation, change, known | cells, written)
         self.rows[key] = self.last[key] = row
+        self.displaced.pop(key, None)
+        self.doubted.discard(key)
         self._begin_version(row)
 
     def _delete(self, key, change):
@@ -391,13 +436,16 @@ class Model:
         row = self._row(key, DELETE, change, cells, dict.fromkeys(NAMES, change.position))
         self.rows.pop(key, None)
         self.last[key] = row
+        self.displaced.pop(key, None)
         self._end_version(row)
 
     def _empty(self, change):
         if change.operation == DROP and self.table.on_drop == "keep":
             return
         self.emptied[change.operation] = change
+        self.displaced.clear()
         if change.operation == TRUNCATE and self.table.on_truncate == "ignore":
+            self.doubted.update(self.rows)
             return
         for key in self.rows:
             version = self.versions[key][-1]

@@ -77,6 +77,11 @@ class Laboratory:
         """Return Delta's commits of a stored table, the latest first."""
         return self.lakehouse.query(f"describe history gold_storage.{model}")
 
+    def log_of_run(self):
+        """Return what the last run of dbt has logged."""
+        log = (self.lakehouse.home / "logs" / "dbt.log").read_text()
+        return log.rpartition("Running with dbt=")[2]
+
     def stored(self, model="things"):
         """Return the stored rows of a model, without what says which delivered copy was read."""
         rows = self.lakehouse.query(f"select * from gold_storage.{model}")

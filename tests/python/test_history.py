@@ -153,12 +153,11 @@ def test_partial_images_are_completed_from_earlier_changes(laboratory):
         (7, "a", "3.00", at(20), at(21)),
         (7, "b", "3.00", at(21), at(22)),
         (7, "b", "4.00", at(22), at(23)),
-        # What a change that moves the key does not carry is known to no message.
-        (8, "c", None, at(23), None),
+        # What a change that moves the key does not carry stays as it was under the old key.
+        (8, "c", "4.00", at(23), None),
     ]
-    problems = laboratory.rows("id, _problems", "things_history")[-1][1]
-    assert [tuple(problem) for problem in problems] == [("price", "not_carried", None)]
-    assert laboratory.rows()[-1] == (8, "c", None)
+    assert laboratory.rows("id, _problems", "things_history")[-1] == (8, [])
+    assert laboratory.rows()[-1] == (8, "c", "4.00")
 
 
 def test_the_current_versions_are_the_current_rows(laboratory):

@@ -38,6 +38,7 @@ from cdc_lakehouse.latest_changes import (
     query_of_rows,
     read_latest,
 )
+from cdc_lakehouse.moves import IDENTITY, change_of, connected, follow, identity
 from cdc_lakehouse.plain_table import KIND, Step, next_step, transaction_of
 from cdc_lakehouse.project import use_project
 from cdc_lakehouse.removal import refuse_build_over_loss
@@ -468,6 +469,61 @@ class LakehouseAdapter(SparkAdapter):
         """Return the map of the columns outside the key that an image does not carry."""
         names = [column["name"] for column in columns if column["name"] not in key]
         return projection.columns_not_carried(reads, names)
+
+    @available.parse(lambda *args, **kwargs: False)
+    def find_moved_keys(self, moves: str, keys: str) -> bool:
+        """Make the temporary view `moved_keys` of the keys whose rows have to be followed again.
+
+        Args:
+            moves: a query of the moves of a table: (old_key, new_key).
+            keys: a query of the keys whose changes are new, null for all.
+
+        Returns:
+            Whether there are any: keys that moves connect with one of `keys`.
+        """
+        found = connected((old, new) for old, new in self._query(moves).collect())
+        self._name_rows("moved_keys", "_key string", [(key,) for key in found])
+        touched = self._query(
+            f"select key from ({keys}) where key is null or key in (select _key from moved_keys)"
+        )
+        changed = {key and found[key] for (key,) in touched.collect()} if found else set()
+        if None not in changed:
+            rows = [(key,) for key, group in found.items() if group in changed]
+            self._name_rows("moved_keys", "_key string", rows)
+        return bool(changed)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def follow_moves(self, changes: str, columns: list[str], removing: list[str]) -> None:
+        """Make temporary views of what following rows through their keys gives.
+
+        `kept_columns`: which change says the columns that a moved row keeps; `void_halves`: the
+        removed halves that remove no row.
+
+        Args:
+            changes: a view of all changes of the keys that moves connect.
+            columns: the columns that are not of the key.
+            removing: the operations on a table that remove its rows.
+        """
+        found = self._query(
+            "select _key as key, _sequence as sequence, _fingerprint as fingerprint,"
+            " _operation as operation, _is_replaced as is_replaced,"
+            " struct(_partition, _offset, _row_number) as delivery,"
+            " map_keys(_column_sequences) as not_carried, _is_moved as is_moved,"
+            " _moved_from as moved_from, _source_table as source_table,"
+            f" unix_micros(_committed_at) as committed_at from {changes}"
+        )
+        records = (change_of(row.asDict()) for row in found.collect())
+        followed = follow(records, columns, removing)
+        move, said_by = (
+            ", ".join(f"{prefix}_{name} {kind}" for name, kind in IDENTITY.items())
+            for prefix in ("_moved", "_said_by")
+        )
+        kept = [(*identity(k.move), *identity(k.said_by), list(k.columns)) for k in followed.kept]
+        self._name_rows("kept_columns", f"{move}, {said_by}, _columns array<string>", kept)
+        self._name_rows("void_halves", move, [identity(change) for change in followed.void])
+
+    def _name_rows(self, name: str, schema: str, rows: list[tuple]) -> None:
+        self._spark().createDataFrame(rows, schema).createOrReplaceTempView(name)
 
     @available.parse(lambda *args, **kwargs: "")
     def is_half_carried(self, names: list[str]) -> str:

@@ -1,0 +1,194 @@
+"""What a row keeps when an update changes its key and does not carry all of its columns.
+
+Silver tells such a move in two halves: the row of the old key is gone, and there is one of the new
+key, with the columns that the update carries. The others are those of the row that stood at the old
+key. Which change has said them last is found here, key by key in the order of the source; SQL then
+takes the values from those changes.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import groupby
+
+Key = str
+TRUNCATE, DROP, DELETE = "truncate", "drop", "delete"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one image of a change says of the row of a key; or that all rows of a table are gone.
+
+    `not_carried` are the columns that it leaves as they are. A row whose key changes `is_moved`; if
+    it does not carry all columns, `moved_from` is its old key. `delivery` (partition, offset, row
+    number) decides within one sequence; `committed_at` is in microseconds.
+    """
+
+    key: Key
+    sequence: str
+    fingerprint: int
+    operation: str
+    is_replaced: bool = False
+    delivery: tuple[int, int, int] = (0, 0, 0)
+    not_carried: frozenset[str] = frozenset()
+    is_moved: bool = False
+    moved_from: Key | None = None
+    source_table: str | None = None
+    committed_at: int | None = None
+
+    @property
+    def place(self) -> tuple:
+        """Where it stands: within one sequence a removed half comes first, a TRUNCATE last."""
+        is_on_table = self.operation in (TRUNCATE, DROP)
+        return self.sequence, is_on_table, not self.is_replaced, self.delivery
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Columns of a moved row that an earlier change has said; no change where none is known."""
+
+    move: Change
+    said_by: Change | None
+    columns: tuple[str, ...]
+
+
+@dataclass
+class Followed:
+    """What following rows through their keys gives.
+
+    Attributes:
+        kept: of each moved row the changes that say the columns which its own does not carry. A
+            column that the row of the old key had from no change is in none: it stays null.
+        void: removed halves that remove no row, as the key had another one by then.
+    """
+
+    kept: list[Kept] = field(default_factory=list)
+    void: list[Change] = field(default_factory=list)
+
+
+def change_of(record: dict) -> Change:
+    """Return the change that a record of its fields says."""
+    not_carried = frozenset(record["not_carried"] or ())
+    delivery = tuple(record["delivery"])
+    return Change(**record | {"not_carried": not_carried, "delivery": delivery})
+
+
+IDENTITY = {"key": "string", "sequence": "string", "fingerprint": "bigint"}
+
+
+def identity(change: Change | None) -> tuple[Key | None, str | None, int | None]:
+    """Return what tells a change from all others, as `IDENTITY` names it; nothing of none."""
+    return (change.key, change.sequence, change.fingerprint) if change else (None, None, None)
+
+
+class _Unknown(Enum):
+    """The column of a row that moved from a key at which there was no row."""
+
+    UNKNOWN = 0
+
+
+UNKNOWN = _Unknown.UNKNOWN
+# A column that no change has said has no entry.
+Cells = dict[str, Change | _Unknown]
+
+
+@dataclass
+class _Row:
+    """The row of a key; `is_certain` unless a TRUNCATE that gold ignores has removed it."""
+
+    cells: Cells = field(default_factory=dict)
+    is_there: bool = False
+    is_certain: bool = False
+    source_table: str | None = None
+
+
+def connected(pairs: Iterable[tuple[Key, Key]]) -> dict[Key, Key]:
+    """Return for each key of some pairs a key that stands for all that pairs connect with it."""
+    parents: dict[Key, Key] = {}
+
+    def root(key: Key) -> Key:
+        while parents.setdefault(key, key) != key:
+            parents[key] = key = parents[parents[key]]
+        return key
+
+    for one, other in pairs:
+        parents[root(one)] = root(other)
+    return {key: root(key) for key in list(parents)}
+
+
+def follow(
+    changes: Iterable[Change], columns: Iterable[str], removing: Iterable[str] = (TRUNCATE,)
+) -> Followed:
+    """Follow rows through the changes of their keys.
+
+    Args:
+        changes: all changes of the keys that moves connect, each once, in any order.
+        columns: the columns that are not of the key.
+        removing: the operations on a table that remove its rows, of `truncate` and `drop`.
+    """
+    rows = _Rows(tuple(columns), frozenset(removing))
+    in_order = sorted(changes, key=lambda change: change.place)
+    for _, group in groupby(in_order, key=lambda change: change.sequence):
+        rows.apply(list(group))
+    return rows.followed
+
+
+class _Rows:
+    """The rows of all keys, while changes are applied to them in the order of the source.
+
+    Oracle and others check keys when a statement ends, so two rows of one statement can change
+    places, or each take the key of the next: a row then moves to a key whose own row has yet to
+    leave. That one is kept in `displaced`, with the time of the commit, for the move that follows.
+    """
+
+    def __init__(self, columns: tuple[str, ...], removing: frozenset[str]):
+        self.columns, self.removing = columns, removing
+        self.rows: dict[Key, _Row] = {}
+        self.displaced: dict[Key, tuple[int | None, _Row]] = {}
+        self.followed = Followed()
+
+    def apply(self, changes: list[Change]) -> None:
+        """Apply the changes of one sequence, most often the two halves of one update."""
+        left = {change.moved_from for change in changes if change.moved_from is not None}
+        taken: dict[Key, _Row] = {}
+        for change in changes:
+            committed_at, displaced = self.displaced.pop(change.key, (None, None))
+            if change.operation in (TRUNCATE, DROP):
+                self._empty(change)
+            elif not change.is_replaced:
+                self._put(change, taken)
+            elif displaced and change.key in left and committed_at == change.committed_at:
+                taken[change.key] = displaced
+                self.followed.void.append(change)
+            else:
+                taken[change.key] = self.rows.get(change.key, _Row())
+                self._put(change, taken)
+
+    def _empty(self, change: Change) -> None:
+        for row in self.rows.values():
+            if row.source_table == change.source_table:
+                row.is_certain = False
+                row.is_there &= change.operation not in self.removing
+        self.displaced.clear()
+
+    def _put(self, change: Change, taken: dict[Key, _Row]) -> None:
+        row = self.rows.get(change.key, _Row())
+        earlier = row.cells
+        if change.moved_from is not None:
+            old = taken.get(change.moved_from) or self.rows.get(change.moved_from, _Row())
+            earlier = old.cells if old.is_there else dict.fromkeys(self.columns, UNKNOWN)
+            self._keep(change, earlier)
+        if change.is_moved and row.is_there and row.is_certain:
+            self.displaced[change.key] = (change.committed_at, row)
+        is_there = change.operation != DELETE
+        cells: Cells = {name: change for name in self.columns if name not in change.not_carried}
+        cells |= {name: said for name, said in earlier.items() if name in change.not_carried}
+        self.rows[change.key] = _Row(cells, is_there, is_there, change.source_table)
+
+    def _keep(self, move: Change, earlier: Cells) -> None:
+        by_change: dict[Change | _Unknown, list[str]] = {}
+        for name in sorted(move.not_carried & earlier.keys()):
+            by_change.setdefault(earlier[name], []).append(name)
+        for said_by, names in by_change.items():
+            known = None if said_by is UNKNOWN else said_by
+            self.followed.kept.append(Kept(move, known, tuple(names)))

@@ -1,0 +1,248 @@
+"""Which change says the columns that a row keeps while its key changes, on histories by hand."""
+
+import random
+
+import convergence
+import pytest
+
+from cdc_lakehouse.moves import DELETE, DROP, TRUNCATE, Change, connected, follow
+
+COLUMNS = ("name", "price")
+
+
+class Log:
+    """Changes in the source's order, at one place after the other; each has its place as a time."""
+
+    def __init__(self):
+        self.changes = []
+        self.place = 0
+
+    def add(self, key, operation, carried=COLUMNS, place=None, **more):
+        self.place = place or self.place + 1
+        change = Change(
+            key=key,
+            sequence=f"{self.place:03d}",
+            fingerprint=len(self.changes),
+            operation=operation,
+            not_carried=frozenset(COLUMNS) - frozenset(carried),
+            source_table=more.pop("source_table", "t"),
+            committed_at=more.pop("committed_at", self.place),
+            **more,
+        )
+        self.changes.append(change)
+        return change
+
+    def insert(self, key, **more):
+        return self.add(key, "insert", **more)
+
+    def update(self, key, *carried):
+        return self.add(key, "update", carried)
+
+    def delete(self, key):
+        return self.add(key, DELETE)
+
+    def empty(self, operation=TRUNCATE, **more):
+        return self.add(None, operation, **more)
+
+    def move(self, old, new, *carried, **more):
+        """Both halves of an update of the key; the row under the new one is returned."""
+        self.add(old, DELETE, is_replaced=True, **more)
+        moved_from = old if len(carried) < len(COLUMNS) else None
+        more |= {"is_moved": True, "moved_from": moved_from}
+        return self.add(new, "update", carried, place=self.place, **more)
+
+    def kept(self, *removing):
+        """Of each column of a moved row the change that says it, None if no row was known."""
+        random.Random(7).shuffle(self.changes)
+        followed = follow(self.changes, COLUMNS, removing or (TRUNCATE,))
+        return {(k.move, name): k.said_by for k in followed.kept for name in k.columns}
+
+    def void(self):
+        return [(change.key, change.sequence) for change in follow(self.changes, COLUMNS).void]
+
+
+def test_a_moved_row_keeps_what_the_row_of_the_old_key_had():
+    log = Log()
+    inserted, renamed = log.insert("a"), log.update("a", "name")
+    moved = log.move("a", "b")
+    assert log.kept() == {(moved, "name"): renamed, (moved, "price"): inserted}
+    assert log.void() == []
+
+
+def test_only_what_comes_before_the_move_counts():
+    log = Log()
+    inserted = log.insert("a")
+    moved = log.move("a", "b", "price")
+    log.insert("a")
+    log.update("b", "name")
+    assert log.kept() == {(moved, "name"): inserted}
+
+
+def test_a_row_is_followed_through_any_number_of_keys():
+    log = Log()
+    inserted = log.insert("a")
+    first = log.move("a", "b", "price")
+    second = log.move("b", "c")
+    back = log.move("c", "a")
+    assert log.kept() == {
+        (first, "name"): inserted,
+        (second, "name"): inserted,
+        (second, "price"): first,
+        (back, "name"): inserted,
+        (back, "price"): first,
+    }
+
+
+def test_a_move_that_carries_all_columns_begins_them_anew():
+    log = Log()
+    log.insert("a")
+    whole = log.move("a", "b", *COLUMNS)
+    moved = log.move("b", "c")
+    assert log.kept() == {(moved, "name"): whole, (moved, "price"): whole}
+
+
+def test_two_keys_are_swapped_by_way_of_a_third():
+    log = Log()
+    first, second = log.insert("a"), log.insert("b")
+    moves = [log.move("a", "x"), log.move("b", "a"), log.move("x", "b")]
+    assert [log.kept()[move, "name"] for move in moves] == [first, second, first]
+    assert log.void() == []
+
+
+def test_rows_of_one_statement_change_places():
+    log = Log()
+    rows = [log.insert(key) for key in "abc"]
+    pairs = ["ab", "bc", "ca"]
+    moves = [log.move(*pair, committed_at=9) for pair in pairs]
+    assert [log.kept()[move, "name"] for move in moves] == rows
+    # The rows that these removed halves name have gone before, and others stand in their places.
+    assert log.void() == [("b", moves[1].sequence), ("c", moves[2].sequence)]
+
+
+@pytest.mark.parametrize("between", ["another commit", "another change of the key"])
+def test_later_the_row_moves_that_has_come(between):
+    log = Log()
+    log_of_first = log.insert("a")
+    log.insert("b")
+    log.move("a", "b", committed_at=9)
+    if between == "another commit":
+        expected, moved = log_of_first, log.move("b", "c", committed_at=10)
+    else:
+        expected = log.insert("b", committed_at=9)
+        moved = log.move("b", "c", committed_at=9)
+    assert log.kept()[moved, "name"] == expected
+    assert log.void() == []
+
+
+@pytest.mark.parametrize("end", [TRUNCATE, DROP, DELETE, "move", None])
+def test_where_no_row_was_nothing_is_known(end):
+    log = Log()
+    if end:
+        log.insert("a")
+    if end == "move":
+        log.move("a", "elsewhere", *COLUMNS)
+    elif end == DELETE:
+        log.delete("a")
+    elif end:
+        log.empty(end)
+    moved = log.move("a", "b", "price")
+    again = log.move("b", "c")
+    kept = log.kept(TRUNCATE, DROP)
+    assert kept == {(moved, "name"): None, (again, "name"): None, (again, "price"): moved}
+
+
+def test_an_ignored_truncate_and_that_of_another_table_remove_no_row():
+    log = Log()
+    inserted = log.insert("a")
+    log.empty(DROP)
+    log.empty(TRUNCATE, source_table="other")
+    moved = log.move("a", "b", "price")
+    assert log.kept() == {(moved, "name"): inserted}
+
+
+def test_a_row_that_an_ignored_truncate_has_removed_takes_no_part_in_a_swap():
+    log = Log()
+    log.insert("b")
+    log.empty(DROP)
+    inserted = log.insert("a")
+    log.move("a", "b", committed_at=9)
+    back = log.move("b", "a", committed_at=9)
+    assert log.kept()[back, "name"] == inserted
+
+
+def test_what_a_row_from_before_the_log_had_is_in_no_change():
+    log = Log()
+    renamed = log.update("a", "name")
+    moved = log.move("a", "b")
+    assert log.kept() == {(moved, "name"): renamed}
+
+
+def test_keys_are_connected_through_others():
+    groups = connected([("a", "b"), ("c", "d"), ("d", "b"), ("x", "y"), ("y", "x")])
+    assert len({groups[key] for key in "abcd"}) == 1
+    assert groups["x"] == groups["y"] != groups["a"]
+    assert groups.keys() == set("abcdxy")
+    assert connected([]) == {}
+
+
+def image(change, key, operation, **more):
+    """What one half of a change of a random log says of a key."""
+    statement, row = change.position
+    return Change(
+        key=str(key),
+        sequence=f"{statement:09d}.{row:03d}",
+        fingerprint=hash((operation, key)),
+        operation=operation,
+        source_table="t",
+        committed_at=change.committed_at,
+        **more,
+    )
+
+
+def images(change):
+    """The images of a change of a random log, the row that it writes last."""
+    if change.operation in (TRUNCATE, DROP):
+        return [image(change, None, change.operation)]
+    if change.operation == DELETE:
+        return [image(change, change.old_key, DELETE)]
+    removed = image(change, change.old_key, DELETE, is_replaced=True)
+    not_carried = frozenset(convergence.NAMES) - frozenset(change.carried)
+    is_in_part = change.moves_key and not_carried
+    written = image(
+        change,
+        change.new_key,
+        change.operation,
+        not_carried=not_carried if change.operation == convergence.UPDATE else frozenset(),
+        is_moved=change.moves_key,
+        moved_from=str(change.old_key) if is_in_part else None,
+    )
+    return [removed, written] if change.moves_key else [written]
+
+
+@pytest.mark.parametrize("on_truncate", ["apply", "ignore"])
+@pytest.mark.parametrize("seed", range(10))
+def test_moved_rows_are_those_of_the_model(seed, on_truncate):
+    """The same random logs that the convergence test delivers, without Spark."""
+    table = convergence.Table(
+        partial=True, partial_moves=True, misfits=True, on_truncate=on_truncate, on_drop="apply"
+    )
+    statements, _ = convergence.random_log(table, random.Random(seed), keys=20, events=300)
+    model = convergence.Model(table)
+    changes, texts, expected = [], {}, {}
+    for change in (change for statement in statements for change in statement):
+        model.apply(change)
+        *_, written = told = images(change)
+        changes += told
+        cells = {name: convergence.cell(name, text) for name, text in change.carried.items()}
+        texts[written] = dict.fromkeys(convergence.NAMES, convergence.NOTHING) | cells
+        if written.moved_from:
+            expected[written] = model.rows[change.new_key].cells
+    random.Random(seed).shuffle(changes)
+    removing = [DROP] + [TRUNCATE] * (on_truncate == "apply")
+    found = {move: dict(texts[move]) for move in expected}
+    for kept in follow(changes, convergence.NAMES, removing).kept:
+        for name in kept.columns:
+            unknown = convergence.Cell(None, (name, "not_carried", None))
+            found[kept.move][name] = texts[kept.said_by][name] if kept.said_by else unknown
+    assert found == expected
+    assert expected
