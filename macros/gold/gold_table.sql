@@ -126,10 +126,7 @@
     {%- endif -%}
 {%- endmacro %}
 
-{#- Run the statement that writes a table, and commit with it how far silver has been read. -#}
-{% macro write_gold_table(table, statement_text) -%}
-    {% do adapter.set_watermark(table.storage, 'silver.events', table.last, rebuild=table.rebuild) %}
-    {% call statement('main') -%}
-        {{ statement_text }}
-    {%- endcall %}
+{#- Run the statement that writes a table, and commit with it how far silver has been read; a MERGE of staged rows says so. -#}
+{% macro write_gold_table(table, statement_text, is_staged=false) -%}
+    {{ write_and_commit(statement_text, table.storage, 'silver.events', table.last, rebuild=table.rebuild, is_staged=is_staged) }}
 {%- endmacro %}

@@ -47,14 +47,13 @@
             {{ note_resettled_tables(target, window) }}
             {{ enable_deletion_vectors(target) }}
         {%- endif -%}
-        {% do adapter.read_row_by_row() %}
-        {% do adapter.set_watermark(target, 'bronze.messages', last, rebuild=window.rebuild) %}
-        {% call statement('main') -%}
+        {%- set write_outcomes -%}
             {%- if window.rebuild -%} {{ replace_delta_table(target, columns, 'select * from outcomes', properties) }}
             {%- elif resettles -%} {{ resettle_messages(target, 'select * from outcomes') }}
             {%- else -%} {{ insert_by_name(target, columns, 'select * from outcomes') }}
             {%- endif -%}
-        {%- endcall %}
+        {%- endset -%}
+        {{ write_and_commit(write_outcomes, target, 'bronze.messages', last, rebuild=window.rebuild, row_by_row=true) }}
         {% do adapter.keep_latest_changes(target, read, last) %}
     {%- endif -%}
 

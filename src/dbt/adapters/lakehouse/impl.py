@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NoReturn
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt.flags import get_flags
 from dbt_common.contracts.constraints import ConstraintType
@@ -28,6 +29,7 @@ from cdc_lakehouse.delta_log import (
     snapshot,
     write_beside,
 )
+from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_commit
 from cdc_lakehouse.gold_options import refused_option
 from cdc_lakehouse.latest_changes import (
     FILE,
@@ -49,13 +51,7 @@ from cdc_lakehouse.session import (
     warehouse_path,
 )
 from cdc_lakehouse.stored_columns import columns_to_add
-from dbt.adapters.lakehouse.connections import (
-    BATCH_READER,
-    MERGE_SOURCE,
-    WATERMARK,
-    LakehouseConnectionManager,
-    short_errors,
-)
+from dbt.adapters.lakehouse.connections import LakehouseConnectionManager, short_errors
 
 # The names that dbt gives a reference of which it takes no row, or those of some time.
 PARTS = ("_dbt_limit_subq", "_dbt_et_filter_subq")
@@ -303,18 +299,25 @@ class LakehouseAdapter(SparkAdapter):
         return -1 if mark is None else mark
 
     @available.parse(lambda *args, **kwargs: None)
-    def set_watermark(
-        self, relation: BaseRelation, name: str, version: int, rebuild: bool = False
-    ) -> None:
-        """Let the next statement of this thread commit the watermark together with its rows.
+    def write_and_commit(
+        self,
+        statement: str,
+        relation: BaseRelation,
+        source: str,
+        version: int,
+        rebuild: bool = False,
+        row_by_row: bool = False,
+        is_staged: bool = False,
+    ) -> AdapterResponse:
+        """Run the statement that writes a table; with its rows commits how far it has read.
 
-        Delta skips a write whose identifier it has seen and fails the second of two at once, so no
-        window is ever written twice. A rebuild starts a new generation: it may read the same again.
+        No other statement can come between the two; `settings_of_commit` says what they are.
         """
-        generation = (self._mark(relation, name) or 0) // GENERATION + (1 if rebuild else 0)
-        values = (name, str(generation * GENERATION + version))
-        for setting, value in zip(WATERMARK, values, strict=True):
-            self._spark().conf.set(setting, value)
+        mark = self._mark(relation, source)
+        values = settings_of_commit(source, version, mark, rebuild, row_by_row, is_staged)
+        with set_for_one_statement(self._spark(), values):
+            response, _ = self.execute(statement, auto_begin=True)
+        return response
 
     @available.parse(lambda *args, **kwargs: None)
     def find_latest_changes(
@@ -380,19 +383,6 @@ class LakehouseAdapter(SparkAdapter):
         What Spark infers of columns that are equal, to filter more, takes it minutes for many.
         """
         self._spark().conf.set(INFERENCE, str(count <= MANY_COLUMNS).lower())
-
-    @available.parse(lambda *args, **kwargs: None)
-    def read_row_by_row(self) -> None:
-        """Let the next statement of this thread hold one row of a table's file in memory.
-
-        Thousands at a time are read faster, unless they are messages: those may fill the memory.
-        """
-        self._spark().conf.set(BATCH_READER, "false")
-
-    @available.parse(lambda *args, **kwargs: None)
-    def merge_staged_rows(self) -> None:
-        """Let the next MERGE of this thread read its source as it is; Delta would keep it again."""
-        self._spark().conf.set(MERGE_SOURCE, "none")
 
     @available.parse(lambda *args, **kwargs: {})
     def columns_read(self, sql: str, columns: list[dict]) -> dict[str, list[str]]:
