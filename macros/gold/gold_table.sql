@@ -78,7 +78,7 @@
 
 {#- Whether changes that the table has read were settled otherwise since. -#}
 {% macro has_resettled_changes(storage, events, sql) -%}
-    {%- set versions = resettled_tables(events) -%}
+    {%- set versions = adapter.resettled_tables(events) -%}
     {%- if not versions -%}
         {{ return(false) }}
     {%- endif -%}
