@@ -81,7 +81,9 @@ class LakehouseAdapter(SparkAdapter):
 
     def __init__(self, config, mp_context):
         super().__init__(config, mp_context)
-        self._notes: dict[str, Any] = {}
+        # What is known for the rest of the run.
+        self._answers: dict[str, list[dict[str, Any]]] = {}
+        self._asked: set[str] = set()
         self._windows: dict[str, Window] = {}
         # `dbt debug` brings the profile alone.
         use_project(getattr(config, "project_root", None) or get_flags().PROJECT_DIR)
@@ -93,15 +95,20 @@ class LakehouseAdapter(SparkAdapter):
             "run. Write it in SQL; a function in udfs/ brings Python into SQL."
         )
 
-    @available.parse(lambda *args, **kwargs: None)
-    def leave_note(self, subject: str, note: Any) -> None:
-        """Keep what was found out, for a later step of the same run."""
-        self._notes[subject] = note
+    @available.parse(lambda *args, **kwargs: [])
+    def rows_asked_once(self, sql: str) -> list[dict[str, Any]]:
+        """Return the rows of a query that several models of a run ask, with the same answer."""
+        if sql not in self._answers:
+            with short_errors():
+                self._answers[sql] = [row.asDict() for row in self._query(sql).collect()]
+        return self._answers[sql]
 
-    @available.parse(lambda *args, **kwargs: None)
-    def note(self, subject: str) -> Any:
-        """Return what was left under a subject; None if nothing was."""
-        return self._notes.get(subject)
+    @available.parse(lambda *args, **kwargs: False)
+    def is_first_time(self, subject: str) -> bool:
+        """Tell whether this has not been asked of a subject in this run."""
+        is_first = subject not in self._asked
+        self._asked.add(subject)
+        return is_first
 
     @available.parse(lambda *args, **kwargs: False)
     def reads_a_part_only(self, sql: str) -> bool:
