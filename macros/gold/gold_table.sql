@@ -93,7 +93,7 @@
 
 {#- Whether changes that the table has read were settled otherwise since. -#}
 {% macro has_resettled_changes(storage, events, sql) -%}
-    {%- set versions = resettled_tables(events) -%}
+    {%- set versions = adapter.resettled_tables(events) -%}
     {%- if not versions -%}
         {{ return(false) }}
     {%- endif -%}
@@ -141,10 +141,7 @@
     {%- endif -%}
 {%- endmacro %}
 
-{#- Run the statement that writes a table, and commit with it how far silver has been read. -#}
-{% macro write_gold_table(table, statement_text) -%}
-    {% do adapter.set_watermark(table.storage, 'silver.events', table.last, rebuild=table.rebuild) %}
-    {% call statement('main') -%}
-        {{ statement_text }}
-    {%- endcall %}
+{#- Run the statement that writes a table, and commit with it how far silver has been read; a MERGE of staged rows says so. -#}
+{% macro write_gold_table(table, statement_text, is_staged=false) -%}
+    {{ write_and_commit(statement_text, table.storage, 'silver.events', table.last, rebuild=table.rebuild, is_staged=is_staged) }}
 {%- endmacro %}

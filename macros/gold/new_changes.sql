@@ -199,22 +199,20 @@
     and in rows of their own how many times a table was dropped.
 -#}
 {% macro counts_of_new_changes(read, last) -%}
-    {%- set note = 'changes of silver after ' ~ read ~ ' up to ' ~ last -%}
-    {%- set counts = adapter.note(note) -%}
-    {%- if counts is none -%}
-        {%- set counts = run_query(
-            'select ' ~ names_of_dropped_table() ~ ', changes, updates, halves, if(dropped is null, 0, changes) as drops from ('
-            ~ ' select database_name, schema_name, table_name, explode_outer(dropped_tables) as dropped, count(*) as changes,'
-            ~ " count_if(operation not in ('snapshot', 'insert')) as updates,"
-            ~ " count_if(operation in ('update_before', 'update_after')) as halves"
-            ~ ' from silver.events where ' ~ is_of_window(read, last)
-            ~ " and (kind in ('row_change', 'truncate') or dropped_tables is not null)"
-            ~ ' group by database_name, schema_name, table_name, dropped_tables)'
-            ~ ' where dropped is null or dropped.table_name is not null'
-        ).rows -%}
-        {% do adapter.leave_note(note, counts) %}
-    {%- endif -%}
-    {{ return(counts) }}
+    {%- set counts -%}
+        select {{ names_of_dropped_table() }}, changes, updates, halves, if(dropped is null, 0, changes) as drops
+        from (
+            select
+                database_name, schema_name, table_name, explode_outer(dropped_tables) as dropped, count(*) as changes,
+                count_if(operation not in ('snapshot', 'insert')) as updates,
+                count_if(operation in ('update_before', 'update_after')) as halves
+            from silver.events
+            where {{ is_of_window(read, last) }} and (kind in ('row_change', 'truncate') or dropped_tables is not null)
+            group by database_name, schema_name, table_name, dropped_tables
+        )
+        where dropped is null or dropped.table_name is not null
+    {%- endset -%}
+    {{ return(adapter.rows_asked_once(counts)) }}
 {%- endmacro %}
 
 {#- Which events silver has settled after version `read` of bronze, up to version `last`. -#}

@@ -20,20 +20,13 @@
     {%- if step in ['replace', 'remake'] -%}
         {% do adapter.create_schema(plain) %}
         {% do adapter.expect_new_rows(table.storage, none) %}
-        {{ write_plain_table(plain, table, replace_plain_table(plain, table)) }}
+        {% do adapter.write_plain_table(replace_plain_table(plain, table), table.storage) %}
     {%- elif step == 'merge' -%}
         {{ stage_rows('plain_rows', rows_of_touched_keys(table, profile)) }}
-        {% do adapter.merge_staged_rows() %}
-        {{ write_plain_table(plain, table, merge_plain_rows(plain, table, profile)) }}
+        {% do adapter.write_plain_table(merge_plain_rows(plain, table, profile), table.storage, is_staged=true) %}
     {%- elif step == 'mark' -%}
-        {{ write_plain_table(plain, table, commit_watermark_only(plain)) }}
+        {% do adapter.write_plain_table(commit_watermark_only(plain), table.storage) %}
     {%- endif -%}
-{%- endmacro %}
-
-{#- Run the statement that writes the table, and commit with it what of the stored table it shows. -#}
-{% macro write_plain_table(plain, table, statement_text) -%}
-    {% do adapter.mark_plain_table(table.storage) %}
-    {% do run_query(statement_text) %}
 {%- endmacro %}
 
 {#- Deletion vectors, clustering and the like are features that a reader may not have. -#}

@@ -23,8 +23,7 @@
             {{ write_new_rows(table, without_expired_tombstones(latest_rows(table, profile), table)) }}
         {%- elif profile.count -%}
             {{ stage_rows('changed_rows', and_expired_tombstones(latest_rows(table, profile), table, profile)) }}
-            {% do adapter.merge_staged_rows() %}
-            {{ write_gold_table(table, merge_rows(table, profile)) }}
+            {{ write_gold_table(table, merge_rows(table, profile), is_staged=true) }}
         {%- else -%}
             {{ write_gold_table(table, commit_watermark_only(table.storage)) }}
         {%- endif -%}

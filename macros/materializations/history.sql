@@ -27,8 +27,7 @@
             {{ write_new_rows(table, versions_of_rows(table, profile)) }}
         {%- elif profile.count -%}
             {{ stage_rows('changed_rows', versions_of_rows(table, profile)) }}
-            {% do adapter.merge_staged_rows() %}
-            {{ write_gold_table(table, merge_versions(table, profile)) }}
+            {{ write_gold_table(table, merge_versions(table, profile), is_staged=true) }}
         {%- else -%}
             {{ write_gold_table(table, commit_watermark_only(table.storage)) }}
         {%- endif -%}

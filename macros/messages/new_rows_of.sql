@@ -7,43 +7,19 @@
     {%- endif -%}
 {%- endmacro %}
 
-{#-
-    The messages of earlier runs that are shards of a record, with their outcomes: a temporary view that the materialization makes.
-    Who reads all of bronze has no earlier run.
--#}
+{#- The messages of earlier runs that are shards of a record, with their outcomes. -#}
 {% macro settled_shards() -%}
-    {%- if is_only_looked_at() -%}
-    (
-        select
-            '' as topic,
-            0 as partition,
-            0L as offset,
-            0L as bronze_version,
-            '' as sequence,
-            '' as kind,
-            X'' as value
-        where false
-    )
-    {%- else -%}
-    settled_shards
-    {%- endif -%}
+    {{ of_earlier_runs('settled_shards', 'topic: string, partition: int, offset: bigint, bronze_version: bigint, sequence: string, kind: string, value: binary') }}
 {%- endmacro %}
 
-{#- How far earlier runs came in the order of each source table: a temporary view that the materialization makes. -#}
+{#- How far earlier runs came in the order of each source table. -#}
 {% macro latest_changes() -%}
-    {%- if is_only_looked_at() -%}
-    (
-        select
-            '' as format,
-            '' as database_name,
-            '' as schema_name,
-            '' as table_name,
-            '' as sequence
-        where false
-    )
-    {%- else -%}
-    latest_changes
-    {%- endif -%}
+    {{ of_earlier_runs('latest_changes', 'format: string, database_name: string, schema_name: string, table_name: string, sequence: string') }}
+{%- endmacro %}
+
+{#- What earlier runs have left: a temporary view that the materialization makes. Who reads all of bronze has no earlier run. -#}
+{% macro of_earlier_runs(name, columns) -%}
+    {{ '(select inline(cast(array() as array<struct<' ~ columns ~ '>>)))' if is_only_looked_at() else name }}
 {%- endmacro %}
 
 {#- Whether no model is built: `dbt show`, `compile` or `docs generate`. -#}

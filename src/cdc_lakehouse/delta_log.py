@@ -14,6 +14,12 @@ def snapshot(spark: SparkSession, path: Path):
     return _log(spark, path).update(False, nothing, nothing)
 
 
+def table_properties(spark: SparkSession, path: Path) -> dict[str, str]:
+    """Return the properties of the table in a folder."""
+    found = snapshot(spark, path).metadata().configuration()
+    return dict(spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava(found))
+
+
 def transaction_version(spark: SparkSession, path: Path, application: str) -> int:
     """Return the newest transaction version of `application` in the table, -1 if there is none."""
     marks = last_transactions(path)
@@ -58,6 +64,34 @@ def bytes_since(path: Path, version: int | None) -> int | None:
     except (OSError, ValueError):  # if it is damaged, Delta says so
         return None
     return sum(file["size"] for file in added if file["dataChange"])
+
+
+def partitions_since(path: Path, version: int, last: int, column: str) -> set[str] | None:
+    """Return the values of a partitioning column in what commits have written.
+
+    Args:
+        path: the table's folder.
+        version: the commits are those after it,
+        last: and up to it.
+
+    Returns:
+        Values of which a commit has added, changed or removed rows; compaction has not. None if a
+        commit is not there, or cannot be read.
+    """
+    values = set()
+    try:
+        for action in _actions_since(path, version, last):
+            file = action.get("cdc") or action.get("add")
+            if file and (file["dataChange"] or "cdc" in action):
+                values.add(file["partitionValues"][column])
+    except (OSError, ValueError):
+        return None
+    return values
+
+
+def earliest_version(path: Path) -> int | None:
+    """Return the number of the oldest commit that the table's log still holds."""
+    return min((int(commit.stem) for commit in _commits(path)), default=None)
 
 
 def is_table(path: Path) -> bool:
@@ -126,17 +160,23 @@ def _log(spark: SparkSession, path: Path):
     return spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(path))
 
 
-def _actions_since(path: Path, version: int) -> Iterator[dict]:
-    """Yield what the commits after `version` of a table did, from the log's files.
+def _actions_since(path: Path, version: int, last: int | None = None) -> Iterator[dict]:
+    """Yield what the commits after `version` of a table, up to `last`, did: the log's files.
 
     Raises:
         OSError, ValueError: a commit has been removed, or cannot be read.
     """
-    last = _last_commit(path)
-    for commit in range(version + 1, int(last.stem) + 1 if last else 0):
+    if last is None:
+        newest = _last_commit(path)
+        last = int(newest.stem) if newest else -1
+    for commit in range(version + 1, last + 1):
         with open(path / "_delta_log" / f"{commit:020}.json", encoding="utf-8") as actions:
             yield from map(json.loads, actions)
 
 
 def _last_commit(path: Path) -> Path | None:
-    return max((path / "_delta_log").glob("[0-9]*[0-9].json"), default=None)
+    return max(_commits(path), default=None)
+
+
+def _commits(path: Path) -> Iterator[Path]:
+    return (path / "_delta_log").glob("[0-9]*[0-9].json")

@@ -25,6 +25,7 @@ from cdc_lakehouse import bronze
 from cdc_lakehouse.add_table import SourceTable, find_table, split_names
 from cdc_lakehouse.bronze import GENERATION, MESSAGES, quoted
 from cdc_lakehouse.delta_log import snapshot, transaction_version
+from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_commit
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.other_tables import (
     UNKNOWN_REMEDY,
@@ -313,21 +314,13 @@ def _rows(spark: SparkSession, table: str) -> int:
 
 def _advance_watermark(spark: SparkSession) -> None:
     """Let silver have read the commits of bronze that only removed: their files are to go."""
-    from dbt.adapters.lakehouse.connections import WATERMARK
-
     mark = _watermark(spark)
     read, last = mark % GENERATION, snapshot(spark, warehouse_path("bronze", MESSAGES)).version()
     if read == last:
         return
     _refuse_unsettled(spark, read)
-    mark += last - read
-    for setting, value in zip(WATERMARK, ("bronze.messages", str(mark)), strict=True):
-        spark.conf.set(setting, value)
-    try:
+    with set_for_one_statement(spark, settings_of_commit("bronze.messages", last, mark)):
         spark.sql("update silver.events set topic = topic where false")
-    finally:
-        for setting in WATERMARK:
-            spark.conf.unset(setting)
 
 
 def _refuse_unsettled(spark: SparkSession, read: int) -> None:

@@ -19,15 +19,12 @@ from pyspark.sql.window import Window
 
 from cdc_lakehouse import bronze
 from cdc_lakehouse.bronze import by_path, quoted
-from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.session import lakehouse_dir, warehouse_path
+from cdc_lakehouse.session import lakehouse_dir
 
 ERASURE, RETENTION = "erasure", "retention"
 OPERATIONS = {ERASURE: "erase", RETENTION: "retention"}
 RUN = ["topic", "partition", "first_offset", "last_offset", "messages"]
 IDENTITY = ["topic", "partition", "offset"]
-# The environment variable that lets silver be built although bronze has removed messages.
-LOSE_REMOVED = "LAKEHOUSE_LOSE_REMOVED"
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
@@ -155,33 +152,14 @@ def interrupted(reason: str) -> list[Removal]:
     return [removal for removal in found if removal.reason == reason]
 
 
-def refuse_build_over_loss(spark: SparkSession) -> None:
-    """Refuse to build a silver.events that has read nothing from a bronze that is not whole.
-
-    Bronze itself says what it no longer holds, so it does not matter how silver was lost.
-
-    Raises:
-        LakehouseError: bronze has removed messages, and nobody has said that they may be lost.
-    """
-    if os.environ.get(LOSE_REMOVED) == "yes":
-        return
+def removed_messages(spark: SparkSession) -> Counter[str]:
+    """Return how many messages bronze has removed, or is about to remove, by reason."""
     listed = bronze.read(spark, bronze.REMOVED_MESSAGES).groupBy("reason").agg(F.sum("messages"))
     removed = Counter(dict(listed.collect()))
     # Those of a removal that was interrupted are perhaps not listed yet.
-    begun = [removal for reason in OPERATIONS for removal in interrupted(reason)]
-    for removal in begun:
-        removed[removal.reason] += removal.messages
-    if not removed.total():
-        return
-    kinds = {RETENTION: "dropped by `lakehouse expire`", ERASURE: "removed by `lakehouse erase`"}
-    counts = ", ".join(f"{removed[r]:,} {text}" for r, text in kinds.items() if removed[r])
-    raise LakehouseError(
-        "silver.events is missing or has read nothing yet, and cannot be built again without loss: "
-        f"bronze no longer holds all messages ({counts}). Put "
-        f"{warehouse_path('silver', 'events')} back from a backup and run again; gold "
-        "tables keep their rows meanwhile. To build silver.events without those messages, set "
-        f"{LOSE_REMOVED}=yes."
-    )
+    for reason in OPERATIONS:
+        removed[reason] += sum(removal.messages for removal in interrupted(reason))
+    return removed
 
 
 def runs_of(spark: SparkSession, identities: DataFrame) -> list[list]:

@@ -4,7 +4,13 @@ import json
 
 import pytest
 
-from cdc_lakehouse.delta_log import bytes_since, keeps_rows_since, last_transactions
+from cdc_lakehouse.delta_log import (
+    bytes_since,
+    earliest_version,
+    keeps_rows_since,
+    last_transactions,
+    partitions_since,
+)
 
 
 @pytest.fixture
@@ -39,6 +45,35 @@ def test_rows_are_kept_by_all_commits_but_those_that_take_some_away(table):
     assert not keeps_rows_since(table, 3)
     (table / "_delta_log" / f"{1:020}.json").unlink()
     assert [keeps_rows_since(table, version) for version in (0, 1)] == [False, True]
+
+
+def test_partitions_are_those_of_which_rows_were_written_or_changed(table):
+    def file(name, is_data=True):
+        return {"size": 1, "dataChange": is_data, "partitionValues": {"format": name}}
+
+    commits = [
+        [{"add": file("canal")}, {"add": file("it's")}],
+        # A route was given: the change feed names the row before and after.
+        [{"cdc": file("unrouted", False)}, {"add": file("drs_json")}, {"remove": file("unrouted")}],
+        [{"add": file("canal", False)}, {"remove": file("canal", False)}],
+        [{"remove": file("canal")}],
+    ]
+    log = table / "_delta_log"
+    for number, actions in enumerate(commits, 3):
+        (log / f"{number:020}.json").write_text("\n".join(map(json.dumps, actions)))
+    assert partitions_since(table, 2, 3, "format") == {"canal", "it's"}
+    assert partitions_since(table, 3, 4, "format") == {"unrouted", "drs_json"}
+    assert partitions_since(table, 4, 6, "format") == set()
+    # A commit is not there, or is not whole.
+    assert partitions_since(table, 6, 7, "format") is None
+    (log / f"{6:020}.json").write_text('{"add": ')
+    assert partitions_since(table, 4, 6, "format") is None
+
+
+def test_the_earliest_commit_is_the_first_that_the_log_still_has(table):
+    assert earliest_version(table) == 0
+    (table / "_delta_log" / f"{0:020}.json").unlink()
+    assert earliest_version(table) == 1
 
 
 def test_the_whole_is_what_the_checksum_says(table):

@@ -8,6 +8,10 @@ import yaml
 from conftest import LANDING, _dbt, _root
 from shop import write_messages
 
+from cdc_lakehouse.engine.change_log import plan_window
+from cdc_lakehouse.engine.window import Build
+from cdc_lakehouse.session import warehouse_path
+
 # A line of a plan whose operator is compiled, together with others, begins with a star.
 COMPILED = re.compile(r"^[ :+-]*\* ", re.MULTILINE)
 
@@ -94,6 +98,35 @@ def test_compaction_of_bronze_is_nothing_new(grown):
     said = grown.dbt("run", "-s", "events")
     assert said["events"] == "NOTHING NEW"
     assert grown.files() == before
+
+
+def _plan(columns):
+    """Plan a run of silver.events; return what it reads and how many queries it took."""
+    spark = _root().newSession()
+    store = spark._jsparkSession.sharedState().statusStore()
+    before = store.executionsCount()
+    path = warehouse_path("silver", "events")
+    planned = plan_window(spark, "silver.events", path, columns, exists=True, is_asked=False)
+    return planned, store.executionsCount() - before
+
+
+def test_what_is_new_is_known_without_a_query(grown, tmp_path):
+    rows = [("shop.orders", 0, 900, None), ("nowhere", 0, 0, b"?")]
+    write_messages(tmp_path / "two.parquet", rows)
+    contract = yaml.safe_load((grown.project / "models/silver/_events.yml").read_text())
+    columns = contract["models"][0]["columns"]
+    grown.dbt("run", "-s", "events")
+
+    nothing, queries = grown.process.submit(_plan, columns).result()
+    assert (nothing.is_empty, nothing.build, queries) == (True, Build(exists=True), 0)
+
+    grown.ingest(tmp_path)
+    planned, queries = grown.process.submit(_plan, columns).result()
+    assert (planned.formats, queries) == ({"dts_canal", "unrouted"}, 0)
+    assert (planned.read, planned.last > nothing.last) == (nothing.read, True)
+    grown.dbt("run", "-s", "events")
+    found = grown.query("select kind from silver.events where offset = 900 or topic = 'nowhere'")
+    assert sorted(row["kind"] for row in found) == ["control", "rejected"]
 
 
 def test_few_messages_are_not_compiled(grown, tmp_path):

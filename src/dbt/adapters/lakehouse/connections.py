@@ -33,13 +33,6 @@ from cdc_lakehouse.session import (
     warehouse_path,
 )
 
-# The settings with which Delta commits a watermark, that of the reader of many rows at a time, and
-# that of what becomes of a MERGE's source.
-WATERMARK = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
-BATCH_READER = "spark.sql.parquet.enableVectorizedReader"
-MERGE_SOURCE = "spark.databricks.delta.merge.materializeSource"
-OF_ONE_STATEMENT = (*WATERMARK, BATCH_READER, MERGE_SOURCE)
-
 # A statement that can change settings, maybe behind comments.
 _SETS = re.compile(r"(?is)(?:\s|--[^\n]*\n|/\*.*?\*/)*set\b")
 
@@ -143,13 +136,9 @@ class Cursor(session.Cursor):
         self._rows = None
         self.snapshots.clear()
         with short_errors():
-            try:
-                self._df = self.spark.sql(sql % parameters if parameters else sql)
-                if _SETS.match(sql):
-                    refuse_other_meanings(restore_meanings(self.spark), "A SET statement")
-            finally:
-                for name in OF_ONE_STATEMENT:
-                    self.spark.conf.unset(name)
+            self._df = self.spark.sql(sql % parameters if parameters else sql)
+            if _SETS.match(sql):
+                refuse_other_meanings(restore_meanings(self.spark), "A SET statement")
 
     def fetchall(self):
         with short_errors():

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NoReturn
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt.flags import get_flags
 from dbt_common.contracts.constraints import ConstraintType
@@ -22,26 +23,24 @@ from cdc_lakehouse import projection
 from cdc_lakehouse.bronze import GENERATION, quoted
 from cdc_lakehouse.delta_log import (
     bytes_since,
-    keeps_rows_since,
     last_transactions,
-    read_beside,
     snapshot,
-    write_beside,
 )
+from cdc_lakehouse.engine import change_log
+from cdc_lakehouse.engine.commit import (
+    set_for_one_statement,
+    settings_of_commit,
+    settings_of_transaction,
+)
+from cdc_lakehouse.engine.loss import refuse_first_build
+from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
+from cdc_lakehouse.engine.reprocessed import read_tables
+from cdc_lakehouse.engine.window import NewMessages, Window
 from cdc_lakehouse.gold_options import refused_option
-from cdc_lakehouse.latest_changes import (
-    FILE,
-    LatestChanges,
-    Source,
-    furthest,
-    query_of_latest,
-    query_of_rows,
-    read_latest,
-)
 from cdc_lakehouse.moves import IDENTITY, change_of, connected, follow, identity
 from cdc_lakehouse.plain_table import KIND, Step, next_step, transaction_of
 from cdc_lakehouse.project import use_project
-from cdc_lakehouse.removal import refuse_build_over_loss
+from cdc_lakehouse.removal import removed_messages
 from cdc_lakehouse.routes import read_routes
 from cdc_lakehouse.session import (
     FEW_BYTES,
@@ -50,14 +49,8 @@ from cdc_lakehouse.session import (
     compile_plans,
     warehouse_path,
 )
-from cdc_lakehouse.stored_columns import columns_to_add
-from dbt.adapters.lakehouse.connections import (
-    BATCH_READER,
-    MERGE_SOURCE,
-    WATERMARK,
-    LakehouseConnectionManager,
-    short_errors,
-)
+from cdc_lakehouse.stored_columns import changed_columns, types_of_columns, types_of_schema
+from dbt.adapters.lakehouse.connections import LakehouseConnectionManager, short_errors
 
 # The names that dbt gives a reference of which it takes no row, or those of some time.
 PARTS = ("_dbt_limit_subq", "_dbt_et_filter_subq")
@@ -95,7 +88,10 @@ class LakehouseAdapter(SparkAdapter):
 
     def __init__(self, config, mp_context):
         super().__init__(config, mp_context)
-        self._notes: dict[str, Any] = {}
+        # What is known for the rest of the run.
+        self._answers: dict[str, list[dict[str, Any]]] = {}
+        self._asked: set[str] = set()
+        self._windows: dict[str, Window] = {}
         # `dbt debug` brings the profile alone.
         use_project(getattr(config, "project_root", None) or get_flags().PROJECT_DIR)
 
@@ -106,20 +102,20 @@ class LakehouseAdapter(SparkAdapter):
             "run. Write it in SQL; a function in udfs/ brings Python into SQL."
         )
 
-    @available.parse(lambda *args, **kwargs: None)
-    def leave_note(self, subject: str, note: Any) -> None:
-        """Keep what was found out, for a later step of the same run."""
-        self._notes[subject] = note
+    @available.parse(lambda *args, **kwargs: [])
+    def rows_asked_once(self, sql: str) -> list[dict[str, Any]]:
+        """Return the rows of a query that several models of a run ask, with the same answer."""
+        if sql not in self._answers:
+            with short_errors():
+                self._answers[sql] = [row.asDict() for row in self._query(sql).collect()]
+        return self._answers[sql]
 
-    @available.parse(lambda *args, **kwargs: None)
-    def note(self, subject: str) -> Any:
-        """Return what was left under a subject; None if nothing was."""
-        return self._notes.get(subject)
-
-    @available.parse(lambda *args, **kwargs: None)
-    def take_note(self, subject: str) -> Any:
-        """Return what was left under a subject, once; None if nothing was."""
-        return self._notes.pop(subject, None)
+    @available.parse(lambda *args, **kwargs: False)
+    def is_first_time(self, subject: str) -> bool:
+        """Tell whether this has not been asked of a subject in this run."""
+        is_first = subject not in self._asked
+        self._asked.add(subject)
+        return is_first
 
     @available.parse(lambda *args, **kwargs: False)
     def reads_a_part_only(self, sql: str) -> bool:
@@ -199,28 +195,11 @@ class LakehouseAdapter(SparkAdapter):
         return False
 
     @available.parse(lambda *args, **kwargs: None)
-    def refuse_build_over_loss(self) -> None:
-        """Refuse to build silver.events from nothing where bronze has removed messages."""
-        with short_errors():
-            refuse_build_over_loss(self._spark())
-
-    @available.parse(lambda *args, **kwargs: None)
     def remove_table(self, relation: BaseRelation) -> None:
         """Drop a table and its files, also where the metastore holds the files for another's."""
         with short_errors():
             self._spark().sql(f"drop table {relation}")
         shutil.rmtree(warehouse_path(relation.schema, relation.identifier), ignore_errors=True)
-
-    @available.parse(lambda *args, **kwargs: 0)
-    def delta_version(self, relation: BaseRelation) -> int:
-        """Return the number of the table's latest commit."""
-        return self._snapshot(relation).version()
-
-    @available.parse(lambda *args, **kwargs: 0)
-    def earliest_version(self, relation: BaseRelation) -> int:
-        """Return the number of the oldest commit that the table's log still holds."""
-        history = self._spark()._jvm.org.apache.spark.sql.delta.DeltaHistoryManager
-        return history.getEarliestDeltaFile(self._snapshot(relation).deltaLog())
 
     @available.parse(lambda *args, **kwargs: None)
     def stage(self, name: str, sql: str) -> None:
@@ -254,30 +233,8 @@ class LakehouseAdapter(SparkAdapter):
     @available.parse(lambda *args, **kwargs: [])
     def changed_columns(self, relation: BaseRelation, columns: list[dict]) -> list[str]:
         """Return the names of columns in which the table and `columns` (name, data_type) differ."""
-        found, wanted = self._types_of_table(relation), self._types_of_columns(columns)
-        names = found.keys() | wanted.keys()
-        return sorted(name for name in names if found.get(name) != wanted.get(name))
-
-    @available.parse(lambda *args, **kwargs: [])
-    def columns_to_add(
-        self, relation: BaseRelation, columns: list[dict], loses_rows: bool
-    ) -> list[str]:
-        """Return the names of `columns` that the table gets in place; none if it is rebuilt."""
-        required = [
-            column["name"]
-            for column in columns
-            if any(each["type"] == "not_null" for each in column.get("constraints") or ())
-        ]
-        found, wanted = self._types_of_table(relation), self._types_of_columns(columns)
-        return columns_to_add(found, wanted, required, loses_rows)
-
-    def _types_of_table(self, relation: BaseRelation) -> dict[str, Any]:
-        return _types_by_name(self._snapshot(relation).schema().json())
-
-    def _types_of_columns(self, columns: list[dict]) -> dict[str, Any]:
-        parse = self._spark()._jvm.org.apache.spark.sql.types.StructType.fromDDL
-        definition = ", ".join(f"{self.quote(col['name'])} {col['data_type']}" for col in columns)
-        return _types_by_name(parse(definition).json())
+        stored = types_of_schema(self._snapshot(relation).schema().json())
+        return changed_columns(stored, types_of_columns(self._spark(), columns))
 
     @available.parse(lambda *args, **kwargs: None)
     def watermark(self, relation: BaseRelation, name: str) -> int | None:
@@ -306,18 +263,25 @@ class LakehouseAdapter(SparkAdapter):
         return -1 if mark is None else mark
 
     @available.parse(lambda *args, **kwargs: None)
-    def set_watermark(
-        self, relation: BaseRelation, name: str, version: int, rebuild: bool = False
-    ) -> None:
-        """Let the next statement of this thread commit the watermark together with its rows.
+    def write_and_commit(
+        self,
+        statement: str,
+        relation: BaseRelation,
+        source: str,
+        version: int,
+        rebuild: bool = False,
+        row_by_row: bool = False,
+        is_staged: bool = False,
+    ) -> AdapterResponse:
+        """Run the statement that writes a table; with its rows commits how far it has read.
 
-        Delta skips a write whose identifier it has seen and fails the second of two at once, so no
-        window is ever written twice. A rebuild starts a new generation: it may read the same again.
+        No other statement can come between the two; `settings_of_commit` says what they are.
         """
-        generation = (self._mark(relation, name) or 0) // GENERATION + (1 if rebuild else 0)
-        values = (name, str(generation * GENERATION + version))
-        for setting, value in zip(WATERMARK, values, strict=True):
-            self._spark().conf.set(setting, value)
+        mark = self._mark(relation, source)
+        values = settings_of_commit(source, version, mark, rebuild, row_by_row, is_staged)
+        with set_for_one_statement(self._spark(), values):
+            response, _ = self.execute(statement, auto_begin=True)
+        return response
 
     @available.parse(lambda *args, **kwargs: False)
     def has_plain_table(self, plain: BaseRelation) -> bool:
@@ -358,50 +322,79 @@ class LakehouseAdapter(SparkAdapter):
         return transaction_of(self._snapshot(storage).metadata().id())
 
     @available.parse(lambda *args, **kwargs: None)
-    def mark_plain_table(self, storage: BaseRelation) -> None:
-        """Let the next statement of this thread commit that its table shows the stored one."""
-        values = (self._transaction_of(storage), str(self._mark(storage, "silver.events")))
-        for setting, value in zip(WATERMARK, values, strict=True):
-            self._spark().conf.set(setting, value)
-
-    @available.parse(lambda *args, **kwargs: None)
-    def find_latest_changes(
-        self, relation: BaseRelation, read: int | None, without: str | None = None
+    def write_plain_table(
+        self, statement: str, storage: BaseRelation, is_staged: bool = False
     ) -> None:
-        """Make the temporary view `latest_changes`: how far earlier runs came in each source table.
-
-        Args:
-            relation: the change log.
-            read: up to which version of bronze it has read; None if it is built (again).
-            without: a view of messages that are processed again, whose rows do not count; what
-                they were may have been wrong, so the file of the last run is not asked either.
-        """
-        path = warehouse_path(relation.schema, relation.identifier)
-        sequences, since = {}, -1
-        if read is not None:
-            kept = None if without else read_latest(read_beside(self._spark(), path, FILE))
-            if kept and keeps_rows_since(path, kept.version):
-                sequences, since = kept.sequences, kept.bronze_version
-            if since < read:
-                sequences = furthest(sequences, self._latest_since(relation, since, without))
-        self.leave_note("latest_changes", sequences)
-        self.name_query("latest_changes", query_of_rows(sequences))
+        """Run the statement that writes a copy; with its rows commits what of `storage` it has."""
+        mark = self._mark(storage, "silver.events")
+        values = settings_of_transaction(self._transaction_of(storage), mark, is_staged=is_staged)
+        with set_for_one_statement(self._spark(), values):
+            self.execute(statement, auto_begin=True)
 
     @available.parse(lambda *args, **kwargs: None)
-    def keep_latest_changes(self, relation: BaseRelation, read: int | None, last: int) -> None:
-        """Leave for the next run how far this one, which read up to `last`, has come."""
-        since = -1 if read is None else read
-        sequences = furthest(self.take_note("latest_changes"), self._latest_since(relation, since))
-        latest = LatestChanges(self._snapshot(relation).version(), last, sequences)
-        path = warehouse_path(relation.schema, relation.identifier)
-        with short_errors():
-            write_beside(self._spark(), path, FILE, latest.text())
+    def plan_change_log(
+        self, relation: BaseRelation, columns: list[dict], full_refresh: bool
+    ) -> Window:
+        """Return what this run of a change log reads of bronze.messages; decided once in a run."""
+        name = relation.render()
+        if name not in self._windows:
+            path = warehouse_path(relation.schema, relation.identifier)
+            named = self.get_relation(relation.database, relation.schema, relation.identifier)
+            with short_errors():
+                if self.version_read(relation, change_log.MESSAGES) < 0:
+                    refuse_first_build(removed_messages(self._spark()), path)
+                exists = self.adopt(relation, named is not None)
+                window = change_log.plan_window(
+                    self._spark(), name, path, columns, exists, full_refresh
+                )
+            if not window.is_empty:
+                self.expect_new_rows(self._messages, window.read)
+            self._windows[name] = window
+        return self._windows[name]
 
-    def _latest_since(
-        self, relation: BaseRelation, since: int, without: str | None = None
-    ) -> dict[Source, str]:
-        found = self._query(query_of_latest(relation.render(), since, without))
-        return {tuple(source): sequence for *source, sequence in found.collect()}
+    @available.parse(lambda *args, **kwargs: None)
+    def find_new_messages(self, window: Window) -> NewMessages | None:
+        """Make the temporary view `new_deliveries` of a window; None if it has no row."""
+        with short_errors():
+            return change_log.find_new_messages(self._spark(), window)
+
+    @available.parse(lambda *args, **kwargs: frozenset())
+    def formats_landed(self) -> frozenset[str]:
+        """Return the formats of all messages that bronze has."""
+        last = self._snapshot(self._messages).version()
+        with short_errors():
+            return change_log.formats_between(self._spark(), -1, last)
+
+    @property
+    def _messages(self) -> BaseRelation:
+        schema, name = change_log.MESSAGES.split(".")
+        return self.Relation.create(schema=schema, identifier=name)
+
+    @available.parse(lambda *args, **kwargs: {})
+    def resettled_tables(self, relation: BaseRelation) -> dict[str, int]:
+        """Return the source tables of which a change log has changes that were settled anew.
+
+        Their names, as JSON, and up to which version of bronze.
+        """
+        return read_tables(self.table_property(relation, RESETTLED))
+
+    @available.parse(lambda *args, **kwargs: {})
+    def properties_of_resettling(self, window: Window, tables: str) -> dict[str, str]:
+        """Return the properties that a change log needs before messages are processed again."""
+        with short_errors():
+            return change_log.properties_of_resettling(self._spark(), window, tables)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def find_latest_changes(self, window: Window, found: NewMessages) -> dict:
+        """Make the temporary view `latest_changes`: how far earlier runs came in each table."""
+        with short_errors():
+            return change_log.find_latest_changes(self._spark(), window, found)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def keep_latest_changes(self, window: Window, before: dict) -> None:
+        """Leave for the next run how far this one has come, and earlier ones, `before`."""
+        with short_errors():
+            change_log.keep_latest_changes(self._spark(), window, before)
 
     @available.parse(lambda *args, **kwargs: None)
     def expect_new_rows(self, relation: BaseRelation, read: int | None) -> None:
@@ -428,19 +421,6 @@ class LakehouseAdapter(SparkAdapter):
         What Spark infers of columns that are equal, to filter more, takes it minutes for many.
         """
         self._spark().conf.set(INFERENCE, str(count <= MANY_COLUMNS).lower())
-
-    @available.parse(lambda *args, **kwargs: None)
-    def read_row_by_row(self) -> None:
-        """Let the next statement of this thread hold one row of a table's file in memory.
-
-        Thousands at a time are read faster, unless they are messages: those may fill the memory.
-        """
-        self._spark().conf.set(BATCH_READER, "false")
-
-    @available.parse(lambda *args, **kwargs: None)
-    def merge_staged_rows(self) -> None:
-        """Let the next MERGE of this thread read its source as it is; Delta would keep it again."""
-        self._spark().conf.set(MERGE_SOURCE, "none")
 
     @available.parse(lambda *args, **kwargs: {})
     def columns_read(self, sql: str, columns: list[dict]) -> dict[str, list[str]]:
@@ -558,17 +538,3 @@ class LakehouseAdapter(SparkAdapter):
             found = session.sessionState().catalog().getTableMetadata(identifier)
         value = found.properties().get(name)
         return value.get() if value.isDefined() else None
-
-
-def _types_by_name(schema: str) -> dict[str, Any]:
-    return {field["name"]: _plain(field["type"]) for field in json.loads(schema)["fields"]}
-
-
-def _plain(data_type: Any) -> Any:
-    """A type as Spark writes it in JSON, without what is not of the type: where nulls may be."""
-    if isinstance(data_type, list):
-        return [_plain(part) for part in data_type]
-    if isinstance(data_type, dict):
-        besides = ("nullable", "containsNull", "valueContainsNull", "metadata")
-        return {name: _plain(part) for name, part in data_type.items() if name not in besides}
-    return data_type

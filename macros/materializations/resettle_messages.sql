@@ -1,0 +1,44 @@
+{#-
+    Give messages that were settled before their new outcome, and the others their first, in one commit. What a message was
+    before, and is no longer, comes without a kind. A change that keeps its place stays as late as it was.
+-#}
+{% macro resettle_messages(target, sql) -%}
+    merge into {{ target }} as settled
+    using (
+        select
+            * except (is_late, sequence_before, was_late),
+            if(sequence = sequence_before, was_late, is_late) as is_late
+        from (
+            {{ sql }}
+        ) as outcome
+        full outer join (
+            select topic, partition, offset, row_number, sequence as sequence_before, is_late as was_late from resettled_rows
+        ) as before
+            using (topic, partition, offset, row_number)
+    ) as outcome
+    on
+        {{ is_of_message('settled', 'outcome') }}
+        and settled.row_number = outcome.row_number
+    when matched and outcome.kind is null then delete
+    when matched then update set *
+    when not matched then insert *
+{%- endmacro %}
+
+{#-
+    Note which source tables lose changes, or get them otherwise, as messages are settled anew: gold cannot take back what it
+    has merged, so its tables of these are built anew. It is noted before, for one commit cannot do both; gold heeds it once
+    silver has come so far.
+-#}
+{% macro prepare_resettling(target, window) -%}
+    {%- set properties = adapter.properties_of_resettling(window, source_tables_settled_before()) -%}
+    {%- if properties -%}
+        {% do run_query('alter table ' ~ target ~ ' set ' ~ table_settings(properties)) %}
+    {%- endif -%}
+{%- endmacro %}
+
+{#- The source tables of the changes that were settled before. -#}
+{% macro source_tables_settled_before() -%}
+    select distinct {{ names_of_dropped_table() }}
+    from (select *, explode_outer(dropped_tables) as dropped from resettled_rows)
+    where kind in ('row_change', 'truncate') or dropped is not null
+{%- endmacro %}

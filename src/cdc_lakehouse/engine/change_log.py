@@ -1,0 +1,178 @@
+"""What Delta's log and Spark say of the change log, and of what is new for it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from cdc_lakehouse.bronze import GENERATION
+from cdc_lakehouse.delta_log import (
+    earliest_version,
+    keeps_rows_since,
+    partitions_since,
+    read_beside,
+    snapshot,
+    table_properties,
+    transaction_version,
+    write_beside,
+)
+from cdc_lakehouse.engine.loss import LostRows, query_of_lost_rows
+from cdc_lakehouse.engine.reprocessed import PROPERTY, with_tables
+from cdc_lakehouse.engine.window import (
+    PARTS,
+    Build,
+    NewMessages,
+    Part,
+    Window,
+    decide_build,
+    refuse_restored,
+)
+from cdc_lakehouse.latest_changes import (
+    FILE,
+    LatestChanges,
+    Source,
+    furthest,
+    query_of_latest,
+    query_of_rows,
+    read_latest,
+)
+from cdc_lakehouse.session import warehouse_path
+from cdc_lakehouse.stored_columns import (
+    changed_columns,
+    required_columns,
+    types_of_columns,
+    types_of_schema,
+)
+
+DELETION_VECTORS = "delta.enableDeletionVectors"
+MESSAGES = "bronze.messages"
+
+
+def plan_window(
+    spark: SparkSession,
+    table: str,
+    path: Path,
+    columns: Sequence[dict],
+    exists: bool,
+    is_asked: bool,
+) -> Window:
+    """Return what a run of a change log reads; Delta's log tells, unless it does not reach back.
+
+    Args:
+        table, path: the change log and its folder.
+        columns: those of its contract: name, data_type, constraints.
+        exists: whether there is such a table.
+        is_asked: whether a person asks to build it again.
+
+    Raises:
+        LakehouseError: it would lose rows, or bronze is not as far as it has been read.
+    """
+    build = _build(spark, table, path, columns, is_asked) if exists else Build(exists=False)
+    read = None
+    if exists and not build.rebuild:
+        mark = transaction_version(spark, path, MESSAGES)
+        read = mark % GENERATION if mark >= 0 else None
+    messages = warehouse_path(*MESSAGES.split("."))
+    last = snapshot(spark, messages).version()
+    refuse_restored(table, read, last)
+    since = -1 if read is None else read
+    formats, earliest = formats_between(spark, since, last), earliest_version(messages)
+    return Window(table, path, MESSAGES, read, last, build, formats, earliest <= since + 1)
+
+
+def _build(
+    spark: SparkSession, table: str, path: Path, columns: Sequence[dict], is_asked: bool
+) -> Build:
+    stored = types_of_schema(snapshot(spark, path).schema().json())
+    contract = types_of_columns(spark, columns)
+    lost = None
+    if is_asked or changed_columns(stored, contract):
+        lost = LostRows(*spark.sql(query_of_lost_rows(table)).first())
+    return decide_build(table, is_asked, stored, contract, required_columns(columns), lost)
+
+
+def formats_between(spark: SparkSession, read: int, last: int) -> frozenset[str]:
+    """Return the formats of which commits of bronze.messages after `read` up to `last` have rows.
+
+    Some may have none: those of which messages were removed.
+    """
+    if read == last:
+        return frozenset()
+    found = partitions_since(warehouse_path(*MESSAGES.split(".")), read, last, "format")
+    if found is None:
+        rows = spark.sql(
+            f"select distinct format from {MESSAGES} version as of {last} "
+            f"where _metadata.row_commit_version > {read}"
+        )
+        found = {row.format for row in rows.collect()}
+    return frozenset(found)
+
+
+def find_new_messages(spark: SparkSession, window: Window) -> NewMessages | None:
+    """Make the temporary view new_deliveries and look at what is in it; None if nothing is new."""
+    if window.is_empty:
+        return None
+    spark.sql(window.deliveries).createOrReplaceTempView("new_deliveries")
+    found = NewMessages(tuple(Part(*row) for row in spark.sql(PARTS).collect()))
+    if window.read is None:
+        return found
+    if not found.parts:
+        return None
+    known = spark.sql(f"select 1 from {window.table} where {found.ranges} limit 1")
+    return NewMessages(found.parts, are_known=bool(known.collect()))
+
+
+def find_latest_changes(
+    spark: SparkSession, window: Window, found: NewMessages
+) -> dict[Source, str]:
+    """Make the temporary view latest_changes: how far earlier runs came in each source table.
+
+    Where messages are processed again, the rows that they had so far do not count, for they may
+    have been wrong; nor does the file of the last run.
+
+    Returns:
+        The rows of the view.
+    """
+    sequences, since = {}, -1
+    if window.read is not None:
+        without = "resettled_rows" if found.resettles else None
+        kept = None if without else read_latest(read_beside(spark, window.path, FILE))
+        if kept and keeps_rows_since(window.path, kept.version):
+            sequences, since = kept.sequences, kept.bronze_version
+        if since < window.read:
+            sequences = furthest(sequences, _latest_since(spark, window, since, without))
+    spark.sql(query_of_rows(sequences)).createOrReplaceTempView("latest_changes")
+    return sequences
+
+
+def keep_latest_changes(spark: SparkSession, window: Window, before: dict[Source, str]) -> None:
+    """Leave for the next run how far this one has come, where earlier ones came to `before`."""
+    since = -1 if window.read is None else window.read
+    sequences = furthest(before, _latest_since(spark, window, since))
+    version = snapshot(spark, window.path).version()
+    text = LatestChanges(version, window.last, sequences).text()
+    write_beside(spark, window.path, FILE, text)
+
+
+def _latest_since(
+    spark: SparkSession, window: Window, since: int, without: str | None = None
+) -> dict[Source, str]:
+    found = spark.sql(query_of_latest(window.table, since, without))
+    return {tuple(source): sequence for *source, sequence in found.collect()}
+
+
+def properties_of_resettling(spark: SparkSession, window: Window, tables: str) -> dict[str, str]:
+    """Return the properties that the change log needs before messages are processed again.
+
+    Rows are then deleted by marks beside their files. Not before: to see whether a file has such
+    marks, every query lists all files of the table.
+
+    Args:
+        tables: the query of the source tables of which changes are processed again.
+    """
+    values, stored = {}, table_properties(spark, window.path)
+    if found := spark.sql(tables).collect():
+        values[PROPERTY] = with_tables(stored.get(PROPERTY), found, window.last)
+    if stored.get(DELETION_VECTORS) != "true":
+        values[DELETION_VECTORS] = "true"
+    return values

@@ -1,0 +1,178 @@
+"""What a run of the change log reads of bronze.messages, decided from plain values."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cdc_lakehouse.bronze import quoted
+from cdc_lakehouse.engine.loss import LostRows, refuse_rebuild
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.stored_columns import changed_columns, columns_to_add
+
+# The query of the `Part`s of the view new_deliveries.
+PARTS = """
+    select
+        topic,
+        partition,
+        format,
+        min(offset) as first_offset,
+        max(offset) as last_offset,
+        count(*) > count(distinct offset) as has_copies,
+        bool_or(is_update) as has_updates
+    from new_deliveries
+    group by topic, partition, format"""
+
+
+@dataclass(frozen=True)
+class Build:
+    """What becomes of the change log's table before its new rows come.
+
+    `added` are columns that it gets in place; `said` tells a person why it changes.
+    """
+
+    exists: bool
+    rebuild: bool = False
+    added: tuple[str, ...] = ()
+    said: str | None = None
+
+
+def decide_build(
+    table: str,
+    is_asked: bool,
+    stored: Mapping[str, Any],
+    contract: Mapping[str, Any],
+    required: Collection[str],
+    lost: LostRows | None,
+) -> Build:
+    """Decide what becomes of a table that is there.
+
+    Args:
+        is_asked: whether a person asks to build it again.
+        stored, contract: the types of the columns that it has and should have, by name.
+        required: the columns that must not be null.
+        lost: what it would lose; need not be known where it stays as it is.
+
+    Raises:
+        LakehouseError: it would have to be built again, and would lose rows.
+    """
+    changed = changed_columns(stored, contract)
+    if not is_asked and not changed:
+        return Build(exists=True)
+    if not is_asked and (added := columns_to_add(stored, contract, required, lost.count > 0)):
+        said = (
+            f"{table} gets the columns {', '.join(added)}. Bronze no longer holds all of its "
+            "messages, so it is not rebuilt: these columns are null in the rows that it has."
+        )
+        return Build(exists=True, added=tuple(added), said=said)
+    refuse_rebuild(table, lost)
+    said = f"{table} is built anew, its definition has changed: {', '.join(changed)}"
+    return Build(exists=True, rebuild=True, said=None if is_asked else said)
+
+
+@dataclass(frozen=True)
+class Window:
+    """The commits of bronze.messages after `read` up to `last`; all of it where `read` is None.
+
+    `table` is the change log, in the folder `path`. `formats` are those that may have a new
+    message. `reaches_back` tells whether the log still holds all of the commits.
+    """
+
+    table: str
+    path: Path
+    messages: str
+    read: int | None
+    last: int
+    build: Build
+    formats: frozenset[str] = frozenset()
+    reaches_back: bool = True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no message is new, which takes no query to tell."""
+        return self.read is not None and not self.formats
+
+    @property
+    def deliveries(self) -> str:
+        """The query of the messages that came or were changed, with their commit.
+
+        Without the log the rows themselves tell their commit, but not whether it brought them.
+        """
+        whole = "select *, _metadata.row_commit_version as bronze_version, {} as is_update from {}"
+        messages = f"{self.messages} version as of {self.last}"
+        if self.read is None:
+            return whole.format("false", messages)
+        if not self.reaches_back:
+            query = whole.format("true", messages)
+            return f"{query} where _metadata.row_commit_version > {self.read}"
+        return f"""
+            select
+                * except (_change_type, _commit_version, _commit_timestamp),
+                _commit_version as bronze_version,
+                _change_type = 'update_postimage' as is_update
+            from table_changes('{self.messages}', {self.read + 1}, {self.last})
+            where _change_type in ('insert', 'update_postimage')"""
+
+
+def refuse_restored(table: str, read: int | None, last: int) -> None:
+    """Refuse a bronze.messages that is not as far as it has been read.
+
+    Raises:
+        LakehouseError: it is not.
+    """
+    if read is not None and read > last:
+        raise LakehouseError(
+            f"{table} has read up to version {read} of bronze.messages, which is now at {last}: "
+            "bronze was restored or made anew. Run `dbt run --full-refresh` to build from what it "
+            "holds now."
+        )
+
+
+@dataclass(frozen=True)
+class Part:
+    """The new messages of one topic, partition and format.
+
+    `has_copies`: an identity comes twice; `has_updates`: some come a second time on purpose.
+    """
+
+    topic: str
+    partition: int
+    format: str
+    first_offset: int
+    last_offset: int
+    has_copies: bool = False
+    has_updates: bool = False
+
+    @property
+    def condition(self) -> str:
+        return (
+            f"(topic = {quoted(self.topic)} and partition = {self.partition} "
+            f"and offset between {self.first_offset} and {self.last_offset})"
+        )
+
+
+@dataclass(frozen=True)
+class NewMessages:
+    """What is new in a window; `are_known`: the change log has rows in the same ranges."""
+
+    parts: tuple[Part, ...]
+    are_known: bool = False
+
+    @property
+    def ranges(self) -> str:
+        """The condition on a row that its message may be one of these."""
+        return " or ".join(part.condition for part in self.parts)
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether a message may come twice; deliveries in two formats may be of one message."""
+        partitions = Counter((part.topic, part.partition) for part in self.parts)
+        return any(part.has_copies for part in self.parts) or any(
+            count > 1 for count in partitions.values()
+        )
+
+    @property
+    def resettles(self) -> bool:
+        """Whether messages that have been processed are to be processed again."""
+        return self.are_known and any(part.has_updates for part in self.parts)
