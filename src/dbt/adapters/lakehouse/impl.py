@@ -51,6 +51,7 @@ from cdc_lakehouse.session import (
 )
 from cdc_lakehouse.stored_columns import changed_columns, types_of_columns, types_of_schema
 from dbt.adapters.lakehouse.connections import LakehouseConnectionManager, short_errors
+from dbt.include.lakehouse import PACKAGE_PATH
 
 # The names that dbt gives a reference of which it takes no row, or those of some time.
 PARTS = ("_dbt_limit_subq", "_dbt_et_filter_subq")
@@ -512,7 +513,7 @@ class LakehouseAdapter(SparkAdapter):
 
     @available.parse(lambda *args, **kwargs: "")
     def definition_of_view(self, sql: str) -> str:
-        """Return a name for all that decides what a view of this project is: its SQL and all files.
+        """Return a name for what decides what a view of this project is: its SQL and all files.
 
         The columns of a view are those that the models below it had when it was made.
         """
@@ -522,6 +523,7 @@ class LakehouseAdapter(SparkAdapter):
     def _digest_of_project(self) -> str:
         root = Path(self.config.project_root)
         folders = [root / name for name in (*self.config.model_paths, *self.config.macro_paths)]
+        folders.append(Path(PACKAGE_PATH) / "macros")
         files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
         variables = [self.config.vars.to_dict(), self.config.cli_vars]
         digest = hashlib.md5(json.dumps(variables, sort_keys=True, default=str).encode())
