@@ -9,8 +9,9 @@ from io import StringIO
 import pytest
 from conftest import PROJECT
 
-PAGES = [(PROJECT / name).read_text() for name in ("README.md", "docs/kafka.md", "CONTRIBUTING.md")]
-README, _, CONTRIBUTING = PAGES
+NAMES = ("README.md", *(f"docs/{name}.md" for name in ("running", "kafka", "tables", "gold")))
+PAGES = [(PROJECT / name).read_text() for name in (*NAMES, "CONTRIBUTING.md")]
+README, *_, CONTRIBUTING = PAGES
 BLOCK_OR_SPAN = re.compile(r"^```(\w*)\n(.*?)^```$|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"(?:lakehouse|dbt|make|pytest|pip|export|\.|select) \S")
 HELD_ELSEWHERE = {
