@@ -6,6 +6,7 @@ key. Which change has said them last is found here, key by key in the order of t
 takes the values from those changes.
 """
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -114,6 +115,19 @@ def connected(pairs: Iterable[tuple[Key, Key]]) -> dict[Key, Key]:
     for one, other in pairs:
         parents[root(one)] = root(other)
     return {key: root(key) for key in list(parents)}
+
+
+MARK = 16  # characters; two keys of one mark cost a look at silver
+MARKED_KEYS = 5_000
+
+
+def marks_of(keys: Iterable[Key]) -> str:
+    """Return what a table says of the keys that moves connect: their marks, or `some` of many.
+
+    A run knows by them whether it changes such a key, and need not look for them in silver.
+    """
+    marks = sorted({hashlib.md5(key.encode()).hexdigest()[:MARK] for key in keys})
+    return " ".join(marks) if len(marks) <= MARKED_KEYS else "some"
 
 
 def follow(

@@ -5,7 +5,7 @@ import random
 import convergence
 import pytest
 
-from cdc_lakehouse.moves import DELETE, DROP, TRUNCATE, Change, connected, follow
+from cdc_lakehouse.moves import DELETE, DROP, TRUNCATE, Change, connected, follow, marks_of
 
 COLUMNS = ("name", "price")
 
@@ -183,6 +183,13 @@ def test_keys_are_connected_through_others():
     assert groups["x"] == groups["y"] != groups["a"]
     assert groups.keys() == set("abcdxy")
     assert connected([]) == {}
+
+
+def test_a_table_says_of_few_keys_which_they_are():
+    # md5 of 1 and of 2.
+    assert marks_of(["2", "1", "2"]) == "c4ca4238a0b92382 c81e728d9d4c2f63"
+    assert len(marks_of(map(str, range(5_000))).split()) == 5_000
+    assert marks_of(map(str, range(5_001))) == "some"
 
 
 def image(change, key, operation, **more):

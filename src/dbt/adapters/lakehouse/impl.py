@@ -37,7 +37,7 @@ from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import read_tables
 from cdc_lakehouse.engine.window import NewMessages, Window
 from cdc_lakehouse.gold_options import refused_option
-from cdc_lakehouse.moves import IDENTITY, change_of, connected, follow, identity
+from cdc_lakehouse.moves import IDENTITY, change_of, connected, follow, identity, marks_of
 from cdc_lakehouse.plain_table import KIND, Step, next_step, transaction_of
 from cdc_lakehouse.project import use_project
 from cdc_lakehouse.removal import removed_messages
@@ -451,8 +451,8 @@ class LakehouseAdapter(SparkAdapter):
         names = [column["name"] for column in columns if column["name"] not in key]
         return projection.columns_not_carried(reads, names)
 
-    @available.parse(lambda *args, **kwargs: False)
-    def find_moved_keys(self, moves: str, keys: str) -> bool:
+    @available.parse(lambda *args, **kwargs: None)
+    def find_moved_keys(self, moves: str, keys: str) -> str | None:
         """Make the temporary view `moved_keys` of the keys whose rows have to be followed again.
 
         Args:
@@ -460,7 +460,7 @@ class LakehouseAdapter(SparkAdapter):
             keys: a query of the keys whose changes are new, null for all.
 
         Returns:
-            Whether there are any: keys that moves connect with one of `keys`.
+            The marks of all keys that moves connect; None if they connect none with `keys`.
         """
         found = connected((old, new) for old, new in self._query(moves).collect())
         self._name_rows("moved_keys", "_key string", [(key,) for key in found])
@@ -471,7 +471,7 @@ class LakehouseAdapter(SparkAdapter):
         if None not in changed:
             rows = [(key,) for key, group in found.items() if group in changed]
             self._name_rows("moved_keys", "_key string", rows)
-        return bool(changed)
+        return marks_of(found) if changed else None
 
     @available.parse(lambda *args, **kwargs: None)
     def follow_moves(self, changes: str, columns: list[str], removing: list[str]) -> None:

@@ -91,11 +91,10 @@
 {%- endmacro %}
 
 {#- Let a table say, before it has them, that it may have rows of a kind: `property` tells which, `none` until then. -#}
-{% macro note_some(table, property) -%}
-    {%- set some = {property: 'some'} -%}
+{% macro note_some(table, property, some='some') -%}
     {%- if table.rebuild -%}
-        {% do table.properties.update(some) %}
-    {%- elif adapter.table_property(table.storage, property) != 'some' -%}
-        {% do run_query('alter table ' ~ table.storage ~ ' set ' ~ table_settings(some)) %}
+        {% do table.properties.update({property: some}) %}
+    {%- elif adapter.table_property(table.storage, property) != some -%}
+        {% do run_query('alter table ' ~ table.storage ~ ' set ' ~ table_settings({property: some})) %}
     {%- endif -%}
 {%- endmacro %}

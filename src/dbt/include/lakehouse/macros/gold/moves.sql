@@ -11,10 +11,11 @@
     {{ name_query('all_changes', with_keys_of_pairs(
         with_drops(typed_changes(new_changes(sql, everything), everything), everything, sql) if table.read is not none else changes, table
     )) }}
-    {%- if not adapter.find_moved_keys(moves_of_keys('all_changes', table), keys_of_changes(table)) -%}
+    {%- set marks = adapter.find_moved_keys(moves_of_keys('all_changes', table), keys_of_changes(table)) -%}
+    {%- if marks is none -%}
         {{ return(none) }}
     {%- endif -%}
-    {{ note_some(table, 'cdc_lakehouse.partial_moves') }}
+    {{ note_some(table, 'cdc_lakehouse.partial_moves', marks) }}
     {{ stage_rows('changes_of_moved_keys', changes_of_moved_keys('all_changes', table)) }}
     {% do adapter.follow_moves(
         'changes_of_moved_keys', value_columns(table.columns, table.key) | map(attribute='name') | list, operations_on_tables(table.options)
@@ -23,13 +24,16 @@
 {%- endmacro %}
 
 {#-
-    Whether a run has to follow partial moves: its table has had some, or there are some among the new changes. A half of an update
-    whose other half came in an earlier run may be one.
+    Whether a run has to follow partial moves: there are some among its changes, or the table has had some and says by the marks
+    of their keys that the run changes one of these (of too many keys it keeps no marks). A half of an update whose other half
+    came in an earlier run may be one.
 -#}
 {% macro has_partial_moves(table, sql, summary) -%}
     {%- if summary['partial_changes'] == 0 and adapter.table_property(table.storage, 'cdc_lakehouse.partial_rows') == 'none' -%}
         {{ return(false) }}
-    {%- elif adapter.table_property(table.storage, 'cdc_lakehouse.partial_moves') == 'some' -%}
+    {%- endif -%}
+    {%- set marks = adapter.table_property(table.storage, 'cdc_lakehouse.partial_moves') -%}
+    {%- if marks == 'some' or (marks != 'none' and run_query(changes_of_marked_keys(table, marks)).rows | length > 0) -%}
         {{ return(true) }}
     {%- endif -%}
     {%- set has_pairs = changes_of_model(counted(counts_of_new_changes(table.read, table.last), 'halves'), sql) > 0 -%}
@@ -41,6 +45,14 @@
         ~ (" or (_operation in ('update', 'delete') and (_removed_key is null or (_is_replaced and _new_key is null)))" if has_pairs else '')
         ~ ' limit 1'
     ).rows | length > 0) }}
+{%- endmacro %}
+
+{#- A new change of a key whose mark is among some, or of all keys. -#}
+{% macro changes_of_marked_keys(table, marks) -%}
+    select 1
+    from new_changes
+    where _truncated_table is not null or left(md5({{ text_of_key(table) }}), 16) in ('{{ marks | replace(' ', "', '") }}')
+    limit 1
 {%- endmacro %}
 
 {#-
