@@ -130,6 +130,12 @@ def marks_of(keys: Iterable[Key]) -> str:
     return " ".join(marks) if len(marks) <= MARKED_KEYS else "some"
 
 
+def is_marked(key: str, marks: str) -> str:
+    """Return the condition that the SQL expression `key` gives a key of one of these marks."""
+    listed = ", ".join(f"'{mark}'" for mark in marks.split())
+    return f"left(md5({key}), {MARK}) in ({listed})"
+
+
 def follow(
     changes: Iterable[Change], columns: Iterable[str], removing: Iterable[str] = (TRUNCATE,)
 ) -> Followed:

@@ -5,7 +5,16 @@ import random
 import convergence
 import pytest
 
-from cdc_lakehouse.moves import DELETE, DROP, TRUNCATE, Change, connected, follow, marks_of
+from cdc_lakehouse.moves import (
+    DELETE,
+    DROP,
+    TRUNCATE,
+    Change,
+    connected,
+    follow,
+    is_marked,
+    marks_of,
+)
 
 COLUMNS = ("name", "price")
 
@@ -190,6 +199,9 @@ def test_a_table_says_of_few_keys_which_they_are():
     assert marks_of(["2", "1", "2"]) == "c4ca4238a0b92382 c81e728d9d4c2f63"
     assert len(marks_of(map(str, range(5_000))).split()) == 5_000
     assert marks_of(map(str, range(5_001))) == "some"
+    assert is_marked("key", "c4ca4238a0b92382 c81e728d9d4c2f63") == (
+        "left(md5(key), 16) in ('c4ca4238a0b92382', 'c81e728d9d4c2f63')"
+    )
 
 
 def image(change, key, operation, **more):

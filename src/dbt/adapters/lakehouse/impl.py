@@ -37,7 +37,15 @@ from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import read_tables
 from cdc_lakehouse.engine.window import NewMessages, Window
 from cdc_lakehouse.gold_options import refused_option
-from cdc_lakehouse.moves import IDENTITY, change_of, connected, follow, identity, marks_of
+from cdc_lakehouse.moves import (
+    IDENTITY,
+    change_of,
+    connected,
+    follow,
+    identity,
+    is_marked,
+    marks_of,
+)
 from cdc_lakehouse.plain_table import KIND, Step, next_step, transaction_of
 from cdc_lakehouse.project import use_project
 from cdc_lakehouse.removal import removed_messages
@@ -472,6 +480,11 @@ class LakehouseAdapter(SparkAdapter):
             rows = [(key,) for key, group in found.items() if group in changed]
             self._name_rows("moved_keys", "_key string", rows)
         return marks_of(found) if changed else None
+
+    @available.parse(lambda *args, **kwargs: "")
+    def is_marked(self, key: str, marks: str) -> str:
+        """Return the condition that a key is among those of which a table keeps marks."""
+        return is_marked(key, marks)
 
     @available.parse(lambda *args, **kwargs: None)
     def follow_moves(self, changes: str, columns: list[str], removing: list[str]) -> None:

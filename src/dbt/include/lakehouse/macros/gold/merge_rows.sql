@@ -37,8 +37,7 @@
 {%- endmacro %}
 
 {% macro is_same_row(key) -%}
-    {%- for name in key %}stored.{{ adapter.quote(name) }} <=> changed.{{ adapter.quote(name) }} and {% endfor -%}
-    stored._truncated_table <=> changed._truncated_table
+    {{ has_key_of('changed', key) }} and stored._truncated_table <=> changed._truncated_table
     and {{ operation_of_marker('stored.') }} <=> {{ operation_of_marker('changed.') }}
 {%- endmacro %}
 
@@ -97,4 +96,9 @@
     {%- elif adapter.table_property(table.storage, property) != some -%}
         {% do run_query('alter table ' ~ table.storage ~ ' set ' ~ table_settings({property: some})) %}
     {%- endif -%}
+{%- endmacro %}
+
+{#- Whether a stored row has the key of another row. -#}
+{% macro has_key_of(row, key) -%}
+    {%- for name in key %}stored.{{ adapter.quote(name) }} <=> {{ row }}.{{ adapter.quote(name) }}{{ ' and ' if not loop.last }}{% endfor -%}
 {%- endmacro %}

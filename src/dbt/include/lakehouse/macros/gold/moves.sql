@@ -51,7 +51,7 @@
 {% macro changes_of_marked_keys(table, marks) -%}
     select 1
     from new_changes
-    where _truncated_table is not null or left(md5({{ text_of_key(table) }}), 16) in ('{{ marks | replace(' ', "', '") }}')
+    where _truncated_table is not null or {{ adapter.is_marked(text_of_key(table), marks) }}
     limit 1
 {%- endmacro %}
 

@@ -68,10 +68,6 @@
     when not matched and not changed._is_gone then insert *
 {%- endmacro %}
 
-{% macro has_key_of(row, key) -%}
-    {%- for name in key %}stored.{{ adapter.quote(name) }} <=> {{ row }}.{{ adapter.quote(name) }}{{ ' and ' if not loop.last }}{% endfor -%}
-{%- endmacro %}
-
 {#- Where the touched keys can be, by file statistics; tombstones that a run forgets may be anywhere. -#}
 {% macro where_touched_keys_are(table, profile) -%}
     {{ 'true' if table.options.get('tombstone_retention') is not none else '(' ~ profile['keys'] ~ ')' }}

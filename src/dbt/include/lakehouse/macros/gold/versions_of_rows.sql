@@ -166,7 +166,7 @@
             stored._truncated_table is not null
             or exists (
                 select 1 from new_changes
-                where {% for name in table.key %}new_changes.{{ adapter.quote(name) }} <=> stored.{{ adapter.quote(name) }}{{ ' and ' if not loop.last }}{% endfor %}
+                where {{ has_key_of('new_changes', table.key) }}
             )
         )
     {%- endif -%}
