@@ -45,7 +45,7 @@ broker: setup
 
 setup: .venv/.complete ## make the environment in .venv
 
-.venv/.complete: pyproject.toml constraints.txt src/cdc_lakehouse/jars.xml | check-machine
+.venv/.complete: pyproject.toml constraints.txt src/cdc_lakehouse/runtime/jars.xml | check-machine
 	$(PYTHON) -m venv .venv || { echo "make: python3 has no venv (Debian, Ubuntu: apt-get install python3-venv)"; exit 2; }
 	pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	lakehouse setup
@@ -53,4 +53,4 @@ setup: .venv/.complete ## make the environment in .venv
 
 check-machine:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("make: Python 3.11 or later is needed, $(PYTHON) is " + sys.version.split()[0] + "; name another: make PYTHON=python3.12 ...")'
-	@PYTHONPATH=src PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m cdc_lakehouse.java
+	@PYTHONPATH=src PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m cdc_lakehouse.runtime.java

@@ -73,7 +73,7 @@ def measure(
 
 def open_spark(work: Path, memory: str) -> SparkSession:
     """Start Spark with the settings of this project where there is much to do."""
-    from cdc_lakehouse.session import open_session
+    from cdc_lakehouse.runtime.session import open_session
 
     os.environ.update(LAKEHOUSE_DIR=str(work), LAKEHOUSE_MEMORY=memory)
     return open_session(metastore=False, is_long=True)

@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 from bench import start
 from bench.topics import FORMATS, STEPS, generate
-from cdc_lakehouse.java import find_java
+from cdc_lakehouse.runtime.java import find_java
 
 HERE = Path(__file__).parent
 OURS = "lakehouse"

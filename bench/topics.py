@@ -19,7 +19,7 @@ from struct import pack
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cdc_lakehouse.files import STAGED
+from cdc_lakehouse.ingest.files import STAGED
 
 DATABASE, TABLE, TOPIC = "shop", "orders", "bench.orders"
 FORMATS = ("dts_canal", "oms_default", "dts_avro")

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from bench.contenders._dts_avro import register_decoder
 from bench.topics import COLUMNS
-from cdc_lakehouse.jars import installed_jars
+from cdc_lakehouse.runtime.jars import installed_jars
 
 DBT_PROJECT = Path(__file__).with_name("dbt_spark_project")
 MESSAGES = "topic string, partition int, offset bigint, timestamp timestamp, value binary"

@@ -29,7 +29,7 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, JavaObject, launch
 
 from bench.contender import Unsupported, run
 from bench.topics import COLUMNS
-from cdc_lakehouse.jars import retrieve
+from cdc_lakehouse.runtime.jars import retrieve
 
 FLINK = "apache-flink-libraries==1.20.5"
 IVY_FILE = Path(__file__).with_suffix(".ivy.xml")

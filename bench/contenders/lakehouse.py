@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench.contender import run
 from bench.topics import COLUMNS, TABLE, TOPIC, table_name
-from cdc_lakehouse.project import use_project
+from cdc_lakehouse.runtime.project import use_project
 
 PROJECT = Path(__file__).parents[2]
 NEEDED = ("dbt_project.yml", "avro", "macros", "models", "profiles", "profiles.yml", "seeds")
@@ -102,7 +102,7 @@ class WarmLakehouse(Lakehouse):
 
     def __init__(self, work: Path, format: str, memory: str, tables: int = 1) -> None:
         super().__init__(work, format, memory, tables)
-        from cdc_lakehouse.session import open_session
+        from cdc_lakehouse.runtime.session import open_session
         from dbt.adapters.lakehouse.connections import root_session
 
         self.thread = ThreadPoolExecutor(1)
@@ -111,7 +111,7 @@ class WarmLakehouse(Lakehouse):
         self.thread.submit(root_session, {}).result()
 
     def ingest(self, folder: Path) -> None:
-        from cdc_lakehouse.ingest import ingest_files
+        from cdc_lakehouse.ingest.landing import ingest_files
 
         with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
             report = self.thread.submit(ingest_files, folder, project_dir=self.project).result()

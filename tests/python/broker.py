@@ -17,8 +17,8 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from cdc_lakehouse.jars import retrieve
-from cdc_lakehouse.java import find_java
+from cdc_lakehouse.runtime.jars import retrieve
+from cdc_lakehouse.runtime.java import find_java
 
 IVY_FILE = Path(__file__).with_name("kafka.ivy.xml")
 # Away from the jars of Spark, which has other revisions of some.

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from pyspark.errors import PySparkException
 
-from cdc_lakehouse.project import use_project
-from cdc_lakehouse.session import open_session
+from cdc_lakehouse.runtime.project import use_project
+from cdc_lakehouse.runtime.session import open_session
 
 PROJECT = Path(__file__).parents[2]
 LANDING = PROJECT / "samples" / "landing"
@@ -76,14 +76,14 @@ def _dbt(arguments):
 
 
 def _ingest(path):
-    from cdc_lakehouse.ingest import ingest_files
+    from cdc_lakehouse.ingest.landing import ingest_files
 
     _root()
     return ingest_files(path, project_dir=Path.cwd())
 
 
 def _command(arguments):
-    from cdc_lakehouse import cli
+    from cdc_lakehouse.console import cli
 
     _root()
     with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
@@ -92,7 +92,7 @@ def _command(arguments):
 
 
 def _ingest_kafka(request):
-    from cdc_lakehouse.kafka import ingest_kafka
+    from cdc_lakehouse.ingest.kafka.source import ingest_kafka
 
     _root()
     return ingest_kafka(request, project_dir=Path.cwd())

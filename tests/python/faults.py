@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LAKEHOUSE, DBT = "cdc_lakehouse.cli", "dbt.cli.main"
+LAKEHOUSE, DBT = "cdc_lakehouse.console.cli", "dbt.cli.main"
 POLL = 0.002  # seconds; a commit of Delta takes some hundred times as long
 
 

@@ -10,7 +10,7 @@ import os
 from comparison import CASES
 from pyspark.errors import StreamingQueryException
 
-from cdc_lakehouse.session import open_session
+from cdc_lakehouse.runtime.session import open_session
 
 COLUMNS = {
     "id": "bigint",

@@ -19,7 +19,8 @@ from history import EVERYTHING, TWO_KEYS, History
 from jinja2 import Template
 from shop import as_text, write_messages
 
-from cdc_lakehouse.add_table import (
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.gold.add_table import (
     Gold,
     SourceTable,
     find_table,
@@ -27,8 +28,7 @@ from cdc_lakehouse.add_table import (
     split_names,
     with_problems_of,
 )
-from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.value_types import Fit
+from cdc_lakehouse.gold.value_types import Fit
 
 WITH_TWO_KEYS = ("dts_avro", "oms_shareplex")
 TWINS = ("k11", "k11_upper")
@@ -244,7 +244,7 @@ class World:
 
 
 def _seen():
-    from cdc_lakehouse.add_table import seen_tables
+    from cdc_lakehouse.gold.add_table import seen_tables
     from dbt.adapters.lakehouse.connections import root_session
 
     return seen_tables(root_session({}).newSession())
@@ -804,7 +804,7 @@ def test_a_table_is_found_by_its_name():
 
 CLI = """
 import sys
-from cdc_lakehouse import cli
+from cdc_lakehouse.console import cli
 for line in sys.argv[1:]:
     print(cli.main(["add-table", *line.split()]), "\\f")
     print("\\f", file=sys.stderr)

@@ -12,7 +12,7 @@ import pytest
 from conftest import PROJECT
 from jinja2 import Template
 
-from cdc_lakehouse.functions import open_package
+from cdc_lakehouse.runtime.functions import open_package
 
 FIELDS = 'type string, id string comment "a number", data array<map<string, string>>'
 SIGNS = ['"', "\\", "\n", "-", "+", ".", ",", ":", "{", "[", " ", "0", "17", "1e5", "a", "é", "😀"]

@@ -8,7 +8,7 @@ import pytest
 from conftest import PROJECT
 from jinja2 import Template
 
-from cdc_lakehouse.functions import open_package
+from cdc_lakehouse.runtime.functions import open_package
 
 open_package(PROJECT)
 avro = importlib.import_module("udfs._avro")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cdc_lakehouse.column_types import SeenType, column_types, holding_all, spark_type
+from cdc_lakehouse.gold.column_types import SeenType, column_types, holding_all, spark_type
 
 UNSIGNED = "decimal(20, 0)"
 

@@ -14,7 +14,7 @@ from encoders.project import remove_gold
 
 pytestmark = pytest.mark.long
 
-JARS = "src/cdc_lakehouse/jars.xml"
+JARS = "src/cdc_lakehouse/runtime/jars.xml"
 MODEL = """select
     {{ change_columns() }},
     try_cast(image['id'] as bigint) as id,

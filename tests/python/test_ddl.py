@@ -7,7 +7,7 @@ from conftest import PROJECT
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cdc_lakehouse.functions import open_package
+from cdc_lakehouse.runtime.functions import open_package
 
 open_package(PROJECT)
 ddl = importlib.import_module("udfs.ddl")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cdc_lakehouse.delta_log import (
+from cdc_lakehouse.delta.log import (
     bytes_since,
     earliest_version,
     keeps_rows_since,

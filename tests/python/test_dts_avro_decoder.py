@@ -10,7 +10,7 @@ from fastavro import parse_schema, schemaless_writer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cdc_lakehouse.functions import open_package
+from cdc_lakehouse.runtime.functions import open_package
 
 PROJECT = Path(__file__).parents[2]
 open_package(PROJECT)

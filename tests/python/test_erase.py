@@ -19,9 +19,9 @@ from history import Column, Table
 from shop import DELIVERY, write_messages
 from test_shards import shards
 
-from cdc_lakehouse import cli
-from cdc_lakehouse import erase as erasure
+from cdc_lakehouse.console import cli
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.operate import erase as erasure
 
 pytestmark = pytest.mark.long
 
@@ -172,7 +172,9 @@ def _lakehouse(*arguments):
 
 def _interrupted(place, name, call, *arguments):
     """Erase while `name` of a module or class fails at its n-th call, as if the process died."""
-    from cdc_lakehouse import bronze, erase, removal
+    from cdc_lakehouse.bronze import removal
+    from cdc_lakehouse.bronze import tables as bronze
+    from cdc_lakehouse.operate import erase
 
     place = {"removal": removal.Removal, "bronze": bronze, "erase": erase}[place]
     done, calls = getattr(place, name), []
@@ -194,7 +196,7 @@ def _interrupted(place, name, call, *arguments):
 
 
 def _expire(older_than, dry_run):
-    from cdc_lakehouse.retention import expire_messages
+    from cdc_lakehouse.operate.expire import expire_messages
 
     return expire_messages(older_than, dry_run)
 

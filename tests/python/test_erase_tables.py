@@ -6,8 +6,8 @@ import pytest
 from laboratory import Laboratory, change, thing, write_models
 from test_erase import files_that_hold
 
-from cdc_lakehouse import erase as erasure
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.operate import erase as erasure
 
 pytestmark = pytest.mark.long
 

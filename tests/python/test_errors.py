@@ -10,11 +10,11 @@ import pytest
 from conftest import PROJECT
 from dbt_common.exceptions import DbtRuntimeError
 
-from cdc_lakehouse import java
-from cdc_lakehouse.cli import writing_models
+from cdc_lakehouse.console.cli import writing_models
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.java import find_java
-from cdc_lakehouse.session import hold
+from cdc_lakehouse.runtime import java
+from cdc_lakehouse.runtime.java import find_java
+from cdc_lakehouse.runtime.session import hold
 from dbt.adapters.lakehouse.impl import LakehouseAdapter
 
 

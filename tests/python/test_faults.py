@@ -22,10 +22,10 @@ from laboratory import Laboratory, change, thing, write_models
 from shop import write_messages
 from test_ingest_files import TOPICS, Lake
 
-from cdc_lakehouse import bronze
+from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.jars import installed_jars
-from cdc_lakehouse.session import open_session
+from cdc_lakehouse.runtime.jars import installed_jars
+from cdc_lakehouse.runtime.session import open_session
 
 MEBIBYTE = 1 << 20
 NODES = ("topics", "events", "row_images", "things")

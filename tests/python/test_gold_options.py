@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from dbt.adapters.spark.impl import SparkConfig
 
-from cdc_lakehouse.gold_options import refused_option
+from cdc_lakehouse.engine.gold_options import refused_option
 from dbt.adapters.lakehouse.impl import LakehouseAdapter, LakehouseConfig
 
 BOTH = ["on_truncate", "on_drop", "cluster_by", "plain_table"]

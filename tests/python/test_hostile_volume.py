@@ -26,8 +26,8 @@ from history import EVERYTHING, History
 from laboratory import change, thing, write_models
 from shop import write_messages
 
-from cdc_lakehouse.add_table import Gold, gold_names
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.gold.add_table import Gold, gold_names
 
 pytestmark = pytest.mark.long
 
@@ -39,7 +39,7 @@ DEPTH = 10_000
 CANAL, AVRO, OMS = "big.canal", "big.avro", "big.oms"
 BLOB = next(column.name for column in EVERYTHING.columns if column.kind == "blob")
 INTACT = ("row_change", None)
-LAKEHOUSE = (sys.executable, "-m", "cdc_lakehouse.cli")
+LAKEHOUSE = (sys.executable, "-m", "cdc_lakehouse.console.cli")
 
 # Every sign that means something to SQL, Jinja, Spark's variables, regular expressions, YAML, CSV.
 SIGNS = "a'; drop table silver.events; -- /* \" ` . , * % %s {{ 1 / 0 }} {% x ${env:HOME} \\E( \\"
@@ -444,7 +444,7 @@ def test_no_name_is_carried_out(world):
 
 
 def _seen():
-    from cdc_lakehouse.add_table import seen_tables
+    from cdc_lakehouse.gold.add_table import seen_tables
     from dbt.adapters.lakehouse.connections import root_session
 
     return seen_tables(root_session({}).newSession())

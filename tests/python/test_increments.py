@@ -10,7 +10,7 @@ from shop import write_messages
 
 from cdc_lakehouse.engine.change_log import plan_window
 from cdc_lakehouse.engine.window import Build
-from cdc_lakehouse.session import warehouse_path
+from cdc_lakehouse.runtime.session import warehouse_path
 
 # A line of a plan whose operator is compiled, together with others, begins with a star.
 COMPILED = re.compile(r"^[ :+-]*\* ", re.MULTILINE)
@@ -177,7 +177,7 @@ def test_a_routed_message_gets_its_outcome(grown):
 
 
 def _expire():
-    from cdc_lakehouse.retention import expire_messages
+    from cdc_lakehouse.operate.expire import expire_messages
 
     expire_messages("0 hours")
 

@@ -15,10 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cdc_lakehouse import bronze, cli, files
+from cdc_lakehouse.bronze import tables as bronze
+from cdc_lakehouse.console import cli
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.ingest import ingest_files
-from cdc_lakehouse.session import hold, open_session
+from cdc_lakehouse.ingest import files
+from cdc_lakehouse.ingest.landing import ingest_files
+from cdc_lakehouse.runtime.session import hold, open_session
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -457,7 +459,14 @@ def test_a_killed_ingest_neither_loses_nor_doubles(lake, tmp_path, monkeypatch):
     monkeypatch.setenv("LAKEHOUSE_DIR", str(tmp_path / "lake"))
     rounds = int(os.environ.get("KILLS") or 2)
     chance = random.Random(os.environ["SEED"])
-    command = [sys.executable, "-m", "cdc_lakehouse.cli", "ingest", "files", str(lake.landing)]
+    command = [
+        sys.executable,
+        "-m",
+        "cdc_lakehouse.console.cli",
+        "ingest",
+        "files",
+        str(lake.landing),
+    ]
     expected = []
     for turn in range(rounds):
         lake.put(f"shop.orders/{turn}.json", b"%d\n" % turn * 1000)

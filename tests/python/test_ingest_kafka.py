@@ -17,12 +17,13 @@ from broker import LOGIN, PASSWORD, USER, Broker
 from conftest import PROJECT
 from shop import TABLES, as_expected, expected_rows, sample_messages
 
-from cdc_lakehouse import bronze, cli
-from cdc_lakehouse.checkpoint import Checkpoint
+from cdc_lakehouse.bronze import tables as bronze
+from cdc_lakehouse.console import cli
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.kafka import ingest_kafka
-from cdc_lakehouse.kafka_options import Request, is_open_secret
-from cdc_lakehouse.session import hold, open_session
+from cdc_lakehouse.ingest.kafka.checkpoint import Checkpoint
+from cdc_lakehouse.ingest.kafka.options import Request, is_open_secret
+from cdc_lakehouse.ingest.kafka.source import ingest_kafka
+from cdc_lakehouse.runtime.session import hold, open_session
 
 TOPICS = """topic,format,time_zone,avro_schema,delete_image,database
 store.orders,dts_canal,,,,
@@ -76,7 +77,7 @@ class Lake:
 
     def command(self, *arguments, **options):
         """Start the command line in a process of its own."""
-        command = [sys.executable, "-m", "cdc_lakehouse.cli", "ingest", "kafka", *arguments]
+        command = [sys.executable, "-m", "cdc_lakehouse.console.cli", "ingest", "kafka", *arguments]
         environment = {**os.environ, "LAKEHOUSE_DIR": str(self.home), **options}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
         return subprocess.Popen(command, cwd=self.project, env=environment, text=True, **pipes)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cdc_lakehouse.latest_changes import LatestChanges, furthest, read_latest
+from cdc_lakehouse.engine.latest_changes import LatestChanges, furthest, read_latest
 
 ORDERS = ("dts_canal", "shop", None, "orders")
 ODD = ("drs_json", "o'db", "${env:HOME}", "größe\n\\")

@@ -19,7 +19,7 @@ from laboratory import Laboratory, change, thing, write_models
 from shop import write_messages
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.maintain import maintain, parse_duration
+from cdc_lakehouse.operate.maintain import maintain, parse_duration
 
 pytestmark = pytest.mark.long
 
@@ -37,7 +37,7 @@ def _maintain(retention, waits=0.0):
     """Maintain in the process of dbt, which has to let go of its tables for it."""
     import threading
 
-    from cdc_lakehouse.session import hold
+    from cdc_lakehouse.runtime.session import hold
     from dbt.adapters.lakehouse import connections
 
     if waits:
@@ -51,7 +51,7 @@ def _maintain(retention, waits=0.0):
 
 
 def _let_go(held):
-    from cdc_lakehouse.session import hold
+    from cdc_lakehouse.runtime.session import hold
     from dbt.adapters.lakehouse import connections
 
     connections._held.close()
@@ -104,7 +104,7 @@ class Kept(Laboratory):
     def run_command(self, *arguments, **options):
         """Start `lakehouse maintain` in a process group of its own."""
         environment = os.environ | {"LAKEHOUSE_DIR": str(self.lakehouse.home)}
-        command = [sys.executable, "-m", "cdc_lakehouse.cli", "maintain", *arguments]
+        command = [sys.executable, "-m", "cdc_lakehouse.console.cli", "maintain", *arguments]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         options |= {"cwd": self.lakehouse.project, "env": environment, "start_new_session": True}
         return subprocess.Popen(command, **pipes, **options)

@@ -5,7 +5,7 @@ import random
 import convergence
 import pytest
 
-from cdc_lakehouse.moves import (
+from cdc_lakehouse.engine.moves import (
     DELETE,
     DROP,
     TRUNCATE,

@@ -12,7 +12,7 @@ from laboratory import Laboratory, change, thing, truncate, write_models
 from shop import write_messages
 from test_maintain import AT_ONCE, _maintain
 
-from cdc_lakehouse.plain_table import next_step
+from cdc_lakehouse.engine.plain_table import next_step
 
 OPTIONS = {
     "things": "plain_table=true",

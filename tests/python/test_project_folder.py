@@ -10,10 +10,10 @@ from conftest import LANDING, PROJECT
 from dbt_common.exceptions import DbtRuntimeError
 from shop import expected_rows
 
-from cdc_lakehouse import project
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.project import find_project, project_folder, use_project
-from cdc_lakehouse.session import lakehouse_dir
+from cdc_lakehouse.runtime import project
+from cdc_lakehouse.runtime.project import find_project, project_folder, use_project
+from cdc_lakehouse.runtime.session import lakehouse_dir
 from dbt.adapters.lakehouse import connections
 
 
@@ -111,14 +111,16 @@ def test_commands_run_from_anywhere_in_any_locale_on_a_project_that_stays_as_it_
         return done.stdout
 
     where = ("--project-dir", checkout)
-    said = run("cdc_lakehouse.cli", "ingest", "files", home / "landing é", *where)
+    said = run("cdc_lakehouse.console.cli", "ingest", "files", home / "landing é", *where)
     assert "shop.payments  dts_avro" in said
     selected = ("-s", "topics", "+payments", "+schema_drift")
     run("dbt.cli.main", "build", *where, "--profiles-dir", checkout, "--resource-type", "seed",
         "--resource-type", "model", *selected)  # fmt: skip
     # The key is in the Avro messages; to read a statement a view asks a Python function.
     question = "select count(id), (select count(*) > 0 from silver.schema_drift) from gold.payments"
-    answer = run("cdc_lakehouse.cli", "query", question, "--csv", DBT_PROJECT_DIR=str(checkout))
+    answer = run(
+        "cdc_lakehouse.console.cli", "query", question, "--csv", DBT_PROJECT_DIR=str(checkout)
+    )
     assert answer.splitlines()[1] == f"{len(expected_rows('payments'))},true"
     assert sorted(path.name for path in home.iterdir()) == sorted(
         ["project", "landing é", "target", "logs", "湖"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cdc_lakehouse.projection import columns_read
+from cdc_lakehouse.engine.projection import columns_read
 
 SELECT = "select sequence as _sequence, image as _image, {} as x from silver.row_images"
 

@@ -96,7 +96,7 @@ def _type(line):
     """Run a command in the process of the lakehouse; return its exit code and what it prints."""
     from dbt.cli.main import dbtRunner
 
-    from cdc_lakehouse import cli
+    from cdc_lakehouse.console import cli
     from dbt.adapters.lakehouse import connections
 
     if line == MODEL:

@@ -13,10 +13,10 @@ from laboratory import change, thing, truncate
 from shop import DELIVERY, write_messages
 from test_shards import shards
 
-from cdc_lakehouse import cli
+from cdc_lakehouse.console import cli
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.replay import REASONS, Selection, parse_offsets
-from cdc_lakehouse.session import hold
+from cdc_lakehouse.operate.replay import REASONS, Selection, parse_offsets
+from cdc_lakehouse.runtime.session import hold
 
 pytestmark = pytest.mark.long
 
@@ -274,7 +274,8 @@ def test_a_killed_replay_beside_dbt_is_completed(lake, landing):
     """It is killed once bronze has changed, before its audit is written."""
     mend(lake.project)
     script = (
-        "import os, sys; from cdc_lakehouse import bronze, cli; "
+        "import os, sys; from cdc_lakehouse.bronze import tables as bronze; "
+        "from cdc_lakehouse.console import cli; "
         "bronze._append_operation = lambda *_: os.kill(os.getpid(), 9); "
         "sys.exit(cli.main(sys.argv[1:]))"
     )

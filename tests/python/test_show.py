@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from cdc_lakehouse import cli
-from cdc_lakehouse.report import text_table
+from cdc_lakehouse.console import cli
+from cdc_lakehouse.console.report import text_table
 
 STATEMENTS = """
 create schema silver; create schema gold;
@@ -34,8 +34,9 @@ select null as n, '' as t, x'00ff' as b, timestamp'2026-01-02 03:04:05.120' as a
 # One process, for the Hive catalog is chosen once in a JVM; each answer ends with its exit code.
 SCRIPT = """
 import sys
-from cdc_lakehouse import bronze, cli
-from cdc_lakehouse.session import open_session
+from cdc_lakehouse.bronze import tables as bronze
+from cdc_lakehouse.console import cli
+from cdc_lakehouse.runtime.session import open_session
 print(cli.main(["show"]), "\\f")
 spark = open_session(metastore=True)
 bronze.attach_tables(spark)

@@ -18,7 +18,7 @@ from conftest import LANDING, PROJECT, Lakehouse
 from shop import TABLES, as_text, expected_rows
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.session import settings
+from cdc_lakehouse.runtime.session import settings
 
 SPARK = Path(pyspark.__file__).parent
 READY = re.compile("New state: ALIVE|Successfully registered with master")
@@ -89,7 +89,7 @@ class Project:
     def land_and_build(self, *topics):
         for topic in topics:
             shutil.copytree(LANDING / topic, self.landing / topic)
-        self.run("cdc_lakehouse.cli", "ingest", "files", self.landing)
+        self.run("cdc_lakehouse.console.cli", "ingest", "files", self.landing)
         self.run("dbt.cli.main", "build", "--resource-type", "seed", "--resource-type", "model")
 
     def gold(self):
@@ -140,7 +140,7 @@ def test_both_workers_have_worked_and_have_run_python(project):
 def test_a_master_that_is_not_there_is_named(tmp_path):
     project = Project(tmp_path, f"spark://127.0.0.1:{_free_ports(1)[0]}")
     name = project.environment["LAKEHOUSE_MASTER"]
-    _, said = project.run("cdc_lakehouse.cli", "ingest", "files", LANDING, code=2)
+    _, said = project.run("cdc_lakehouse.console.cli", "ingest", "files", LANDING, code=2)
     assert said.startswith(f"lakehouse: LAKEHOUSE_MASTER={name}: no master answers at 127.0.0.1:")
     assert len(said.splitlines()) == 1
     said, errors = project.run("dbt.cli.main", "seed", code=2)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cdc_lakehouse.stored_columns import columns_to_add
+from cdc_lakehouse.delta.stored_columns import columns_to_add
 
 STORED = {"topic": "string", "kind": "string", "offset": "long"}
 FURTHER = {"topic": "string", "new": "string", **STORED, "late": "boolean"}

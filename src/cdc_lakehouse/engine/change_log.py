@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.bronze import GENERATION
-from cdc_lakehouse.delta_log import (
+from cdc_lakehouse.bronze.tables import GENERATION
+from cdc_lakehouse.delta.log import (
     earliest_version,
     keeps_rows_since,
     partitions_since,
@@ -15,6 +15,21 @@ from cdc_lakehouse.delta_log import (
     table_properties,
     transaction_version,
     write_beside,
+)
+from cdc_lakehouse.delta.stored_columns import (
+    changed_columns,
+    required_columns,
+    types_of_columns,
+    types_of_schema,
+)
+from cdc_lakehouse.engine.latest_changes import (
+    FILE,
+    LatestChanges,
+    Source,
+    furthest,
+    query_of_latest,
+    query_of_rows,
+    read_latest,
 )
 from cdc_lakehouse.engine.loss import LostRows, query_of_lost_rows
 from cdc_lakehouse.engine.reprocessed import PROPERTY, with_tables
@@ -27,22 +42,7 @@ from cdc_lakehouse.engine.window import (
     decide_build,
     refuse_restored,
 )
-from cdc_lakehouse.latest_changes import (
-    FILE,
-    LatestChanges,
-    Source,
-    furthest,
-    query_of_latest,
-    query_of_rows,
-    read_latest,
-)
-from cdc_lakehouse.session import warehouse_path
-from cdc_lakehouse.stored_columns import (
-    changed_columns,
-    required_columns,
-    types_of_columns,
-    types_of_schema,
-)
+from cdc_lakehouse.runtime.session import warehouse_path
 
 DELETION_VECTORS = "delta.enableDeletionVectors"
 MESSAGES = "bronze.messages"

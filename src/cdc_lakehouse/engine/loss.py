@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cdc_lakehouse.bronze.removal import ERASURE, RETENTION
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.removal import ERASURE, RETENTION
 
 # The environment variable that lets the change log lose these rows.
 LOSE_REMOVED = "LAKEHOUSE_LOSE_REMOVED"

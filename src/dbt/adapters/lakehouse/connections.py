@@ -16,13 +16,13 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.bronze import GENERATION, attach_tables, quoted
-from cdc_lakehouse.delta_log import bytes_since, last_transactions
+from cdc_lakehouse.bronze.tables import GENERATION, attach_tables, quoted
+from cdc_lakehouse.delta.log import bytes_since, last_transactions
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.functions import register_functions
-from cdc_lakehouse.meaning import PINNED, refuse_other_meanings, restore_meanings
-from cdc_lakehouse.project import project_folder
-from cdc_lakehouse.session import (
+from cdc_lakehouse.runtime.functions import register_functions
+from cdc_lakehouse.runtime.meaning import PINNED, refuse_other_meanings, restore_meanings
+from cdc_lakehouse.runtime.project import project_folder
+from cdc_lakehouse.runtime.session import (
     FEW_BYTES,
     MANY_BYTES,
     compile_plans,

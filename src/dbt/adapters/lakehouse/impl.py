@@ -19,25 +19,23 @@ from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 
-from cdc_lakehouse import projection
-from cdc_lakehouse.bronze import GENERATION, quoted
-from cdc_lakehouse.delta_log import (
+from cdc_lakehouse.bronze.removal import removed_messages
+from cdc_lakehouse.bronze.tables import GENERATION, quoted
+from cdc_lakehouse.delta.log import (
     bytes_since,
     last_transactions,
     snapshot,
 )
-from cdc_lakehouse.engine import change_log
+from cdc_lakehouse.delta.stored_columns import changed_columns, types_of_columns, types_of_schema
+from cdc_lakehouse.engine import change_log, projection
 from cdc_lakehouse.engine.commit import (
     set_for_one_statement,
     settings_of_commit,
     settings_of_transaction,
 )
+from cdc_lakehouse.engine.gold_options import refused_option
 from cdc_lakehouse.engine.loss import refuse_first_build
-from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
-from cdc_lakehouse.engine.reprocessed import read_tables
-from cdc_lakehouse.engine.window import NewMessages, Window
-from cdc_lakehouse.gold_options import refused_option
-from cdc_lakehouse.moves import (
+from cdc_lakehouse.engine.moves import (
     IDENTITY,
     change_of,
     connected,
@@ -46,18 +44,19 @@ from cdc_lakehouse.moves import (
     is_marked,
     marks_of,
 )
-from cdc_lakehouse.plain_table import KIND, Step, next_step, transaction_of
-from cdc_lakehouse.project import use_project
-from cdc_lakehouse.removal import removed_messages
+from cdc_lakehouse.engine.plain_table import KIND, Step, next_step, transaction_of
+from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
+from cdc_lakehouse.engine.reprocessed import read_tables
+from cdc_lakehouse.engine.window import NewMessages, Window
 from cdc_lakehouse.routes import read_routes
-from cdc_lakehouse.session import (
+from cdc_lakehouse.runtime.project import use_project
+from cdc_lakehouse.runtime.session import (
     FEW_BYTES,
     FEW_ROWS,
     FEW_STORED_BYTES,
     compile_plans,
     warehouse_path,
 )
-from cdc_lakehouse.stored_columns import changed_columns, types_of_columns, types_of_schema
 from dbt.adapters.lakehouse.connections import LakehouseConnectionManager, short_errors
 from dbt.include.lakehouse import PACKAGE_PATH
 

@@ -11,11 +11,17 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cdc_lakehouse import bronze
-from cdc_lakehouse.delta_log import transaction_version
+from cdc_lakehouse.bronze import tables as bronze
+from cdc_lakehouse.delta.log import transaction_version
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import Routes, covers, read_routes
-from cdc_lakehouse.session import hold, lakehouse_dir, open_session, stopping, warehouse_path
+from cdc_lakehouse.runtime.session import (
+    hold,
+    lakehouse_dir,
+    open_session,
+    stopping,
+    warehouse_path,
+)
 
 # The codes of silver.events.reject_reason.
 REASONS = (

@@ -16,11 +16,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from cdc_lakehouse import bronze
-from cdc_lakehouse.delta_log import snapshot, transaction_version
+from cdc_lakehouse.bronze import tables as bronze
+from cdc_lakehouse.console.report import text_table
+from cdc_lakehouse.delta.log import snapshot, transaction_version
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.report import text_table
-from cdc_lakehouse.session import hold, lakehouse_dir, open_session, stopping, warehouse_path
+from cdc_lakehouse.runtime.session import (
+    hold,
+    lakehouse_dir,
+    open_session,
+    stopping,
+    warehouse_path,
+)
 
 MEBIBYTE = 1 << 20
 FILE_SIZE = 128 * MEBIBYTE  # bytes; smaller files of a table are put together up to it

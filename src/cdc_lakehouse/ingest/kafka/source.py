@@ -14,21 +14,21 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
 
-from cdc_lakehouse import bronze
-from cdc_lakehouse.checkpoint import Checkpoint, Position, Unreadable
+from cdc_lakehouse.bronze import tables as bronze
+from cdc_lakehouse.console.report import KafkaReport
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.jars import installed_jars
-from cdc_lakehouse.kafka_cluster import Cluster, check_reachable
-from cdc_lakehouse.kafka_options import (
+from cdc_lakehouse.ingest.kafka.checkpoint import Checkpoint, Position, Unreadable
+from cdc_lakehouse.ingest.kafka.cluster import Cluster, check_reachable
+from cdc_lakehouse.ingest.kafka.options import (
     Offsets,
     Partition,
     Request,
     source_options,
     write_offsets,
 )
-from cdc_lakehouse.report import KafkaReport
 from cdc_lakehouse.routes import UNROUTED, Routes, read_routes
-from cdc_lakehouse.session import hold, open_session, stopping, warehouse_path
+from cdc_lakehouse.runtime.jars import installed_jars
+from cdc_lakehouse.runtime.session import hold, open_session, stopping, warehouse_path
 
 EARLIEST = -2  # as Spark's Kafka source writes it
 PAUSE = "Waiting for next trigger"

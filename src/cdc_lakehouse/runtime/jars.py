@@ -8,7 +8,7 @@ from pathlib import Path
 import pyspark
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.java import find_java, java_locale
+from cdc_lakehouse.runtime.java import find_java, java_locale
 
 HERE = Path(__file__).parent
 FOLDER = Path(sys.prefix, "share", "cdc_lakehouse", "jars")

@@ -13,13 +13,13 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StructField, StructType
 
-from cdc_lakehouse import bronze
-from cdc_lakehouse.delta_log import bytes_since, count_rows, is_table
+from cdc_lakehouse.bronze import tables as bronze
+from cdc_lakehouse.console.report import text_table
+from cdc_lakehouse.delta.log import bytes_since, count_rows, is_table
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.functions import register_functions
-from cdc_lakehouse.project import project_folder
-from cdc_lakehouse.report import text_table
-from cdc_lakehouse.session import (
+from cdc_lakehouse.runtime.functions import register_functions
+from cdc_lakehouse.runtime.project import project_folder
+from cdc_lakehouse.runtime.session import (
     FEW_STORED_BYTES,
     compile_plans,
     ended_java,

@@ -21,13 +21,22 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from cdc_lakehouse import bronze
-from cdc_lakehouse.add_table import SourceTable, find_table, split_names
-from cdc_lakehouse.bronze import GENERATION, MESSAGES, quoted
-from cdc_lakehouse.delta_log import snapshot, transaction_version
+from cdc_lakehouse.bronze import tables as bronze
+from cdc_lakehouse.bronze.removal import (
+    ERASURE,
+    IDENTITY,
+    Removal,
+    interrupted,
+    rows_frame,
+    runs_of,
+)
+from cdc_lakehouse.bronze.tables import GENERATION, MESSAGES, quoted
+from cdc_lakehouse.delta.log import snapshot, transaction_version
+from cdc_lakehouse.delta.purge import purge, remove_left_overs
 from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_commit
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.other_tables import (
+from cdc_lakehouse.gold.add_table import SourceTable, find_table, split_names
+from cdc_lakehouse.operate.other_tables import (
     UNKNOWN_REMEDY,
     Finder,
     Maker,
@@ -39,16 +48,7 @@ from cdc_lakehouse.other_tables import (
     tables_of,
     text_of,
 )
-from cdc_lakehouse.purge import purge, remove_left_overs
-from cdc_lakehouse.removal import (
-    ERASURE,
-    IDENTITY,
-    Removal,
-    interrupted,
-    rows_frame,
-    runs_of,
-)
-from cdc_lakehouse.session import hold, lakehouse_dir, stopping, warehouse_path
+from cdc_lakehouse.runtime.session import hold, lakehouse_dir, stopping, warehouse_path
 
 ROW = [*IDENTITY, "row_number"]
 HALVES = ("update_before", "update_after")

@@ -11,7 +11,7 @@ from pyspark import __version__
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError, cannot_write
-from cdc_lakehouse.servers import refusals
+from cdc_lakehouse.runtime.servers import refusals
 
 EMBEDDED = re.compile(r"local(\[([1-9][0-9]*|\*)\])?")
 SERVER = r"(\[[0-9A-Fa-f:.]+\]|[^\s,/:\[\]]+):[0-9]{1,5}"

@@ -10,8 +10,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.kafka_options import SERVERS, Offsets, Partition, Request
-from cdc_lakehouse.servers import refusals
+from cdc_lakehouse.ingest.kafka.options import SERVERS, Offsets, Partition, Request
+from cdc_lakehouse.runtime.servers import refusals
 
 TIME_OUTS = {"request.timeout.ms": "5000", "default.api.timeout.ms": "8000"}
 NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"  # of brokers before 2.8

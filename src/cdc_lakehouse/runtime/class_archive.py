@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 
-from cdc_lakehouse.jars import FOLDER
+from cdc_lakehouse.runtime.jars import FOLDER
 
 ARCHIVE = FOLDER.with_name("classes.jsa")
 # Java passes over an archive that is of another Java or of other jars; here without a word.
@@ -43,7 +43,7 @@ def make_archive() -> str:
     ARCHIVE.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [sys.executable, "-m", "cdc_lakehouse.class_archive"],
+            [sys.executable, "-m", "cdc_lakehouse.runtime.class_archive"],
             env=os.environ | {"LAKEHOUSE_DIR": folder},
             capture_output=True,
             text=True,
@@ -55,8 +55,8 @@ def make_archive() -> str:
 
 
 def _train() -> None:
-    from cdc_lakehouse import bronze
-    from cdc_lakehouse.session import open_session, settings
+    from cdc_lakehouse.bronze import tables as bronze
+    from cdc_lakehouse.runtime.session import open_session, settings
 
     name = "spark.driver.extraJavaOptions"
     options = f"{settings(metastore=True)[name]} {MAKE}"

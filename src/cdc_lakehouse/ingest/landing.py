@@ -14,10 +14,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
-from cdc_lakehouse import bronze
-from cdc_lakehouse.delta_log import bytes_since
+from cdc_lakehouse.bronze import tables as bronze
+from cdc_lakehouse.console.report import IngestReport, problem
+from cdc_lakehouse.delta.log import bytes_since
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.files import (
+from cdc_lakehouse.ingest.files import (
     UNFIT,
     File,
     describe,
@@ -26,9 +27,8 @@ from cdc_lakehouse.files import (
     is_parquet,
     stage,
 )
-from cdc_lakehouse.report import IngestReport, problem
 from cdc_lakehouse.routes import Routes, read_routes
-from cdc_lakehouse.session import (
+from cdc_lakehouse.runtime.session import (
     MANY_BYTES,
     compile_plans,
     hold,

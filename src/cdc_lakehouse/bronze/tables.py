@@ -14,10 +14,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, Row, SparkSession
 from pyspark.sql import functions as F
 
-from cdc_lakehouse.delta_log import transaction_version
+from cdc_lakehouse.delta.log import transaction_version
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import UNROUTED, Routes
-from cdc_lakehouse.session import warehouse_path
+from cdc_lakehouse.runtime.session import warehouse_path
 
 HEADERS = "array<struct<key: string, value: binary>>"
 MESSAGES = "messages"

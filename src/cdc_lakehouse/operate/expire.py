@@ -8,11 +8,11 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cdc_lakehouse import bronze
-from cdc_lakehouse.delta_log import transaction_version
+from cdc_lakehouse.bronze import tables as bronze
+from cdc_lakehouse.bronze.removal import IDENTITY, RETENTION, Removal, interrupted, runs_of
+from cdc_lakehouse.delta.log import transaction_version
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.removal import IDENTITY, RETENTION, Removal, interrupted, runs_of
-from cdc_lakehouse.session import hold, open_session, stopping, warehouse_path
+from cdc_lakehouse.runtime.session import hold, open_session, stopping, warehouse_path
 
 AGE = r"[0-9]+ (hour|day|week|month|year)s?"
 

@@ -14,8 +14,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType, VariantType
 
-from cdc_lakehouse import plain_table
-from cdc_lakehouse.bronze import identifier, quoted
+from cdc_lakehouse.bronze.tables import identifier, quoted
+from cdc_lakehouse.engine import plain_table
 
 GOLD = ("current_state", "history")
 # What dbt makes without copying rows; silver.events is edited, not built anew.

@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from cdc_lakehouse.errors import short_message
-from cdc_lakehouse.files import UNFIT_NAME, Refused, is_parquet
-from cdc_lakehouse.replay import Replay
+from cdc_lakehouse.ingest.files import UNFIT_NAME, Refused, is_parquet
+from cdc_lakehouse.operate.replay import Replay
 from cdc_lakehouse.routes import UNROUTED
 
 

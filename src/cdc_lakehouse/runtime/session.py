@@ -17,7 +17,6 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse import class_archive, standalone
 from cdc_lakehouse.errors import (
     DISK_FULL,
     NOT_WRITABLE,
@@ -25,11 +24,12 @@ from cdc_lakehouse.errors import (
     cannot_write,
     short_message,
 )
-from cdc_lakehouse.jars import installed_jars
-from cdc_lakehouse.java import find_java, java_locale
-from cdc_lakehouse.meaning import PINNED, refuse_other_meanings
-from cdc_lakehouse.metastore import relocate, widen_view_texts
-from cdc_lakehouse.project import project_folder
+from cdc_lakehouse.runtime import class_archive, standalone
+from cdc_lakehouse.runtime.jars import installed_jars
+from cdc_lakehouse.runtime.java import find_java, java_locale
+from cdc_lakehouse.runtime.meaning import PINNED, refuse_other_meanings
+from cdc_lakehouse.runtime.metastore import relocate, widen_view_texts
+from cdc_lakehouse.runtime.project import project_folder
 
 METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 DERBY = "jdbc:derby:;databaseName="

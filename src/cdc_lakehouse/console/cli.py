@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from cdc_lakehouse.errors import NOT_WRITABLE, LakehouseError
-from cdc_lakehouse.project import find_project, use_project
+from cdc_lakehouse.runtime.project import find_project, use_project
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -28,8 +28,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def setup(options: argparse.Namespace) -> int:
     """Fetch the Java libraries that pyspark does not bring, and archive their classes."""
-    from cdc_lakehouse.class_archive import make_archive
-    from cdc_lakehouse.jars import FOLDER, fetch_jars
+    from cdc_lakehouse.runtime.class_archive import make_archive
+    from cdc_lakehouse.runtime.jars import FOLDER, fetch_jars
 
     print(f"{len(fetch_jars())} jars in {FOLDER}")
     if reason := make_archive():
@@ -39,7 +39,7 @@ def setup(options: argparse.Namespace) -> int:
 
 def ingest_files(options: argparse.Namespace) -> int:
     """Land the new files below a folder and print what was landed."""
-    from cdc_lakehouse.ingest import ingest_files
+    from cdc_lakehouse.ingest.landing import ingest_files
 
     path = Path(options.path).absolute()
     project_dir = enter_project(options.project_dir)
@@ -50,8 +50,8 @@ def ingest_files(options: argparse.Namespace) -> int:
 
 def ingest_kafka(options: argparse.Namespace) -> int:
     """Land what is new in Kafka's topics and print what was landed."""
-    from cdc_lakehouse.kafka import ingest_kafka
-    from cdc_lakehouse.kafka_options import Request, parse_options
+    from cdc_lakehouse.ingest.kafka.options import Request, parse_options
+    from cdc_lakehouse.ingest.kafka.source import ingest_kafka
 
     request = Request(
         bootstrap_servers=options.bootstrap_servers
@@ -76,8 +76,8 @@ def ingest_kafka(options: argparse.Namespace) -> int:
 
 def reroute(options: argparse.Namespace) -> int:
     """Give unrouted messages the format that their topics have by now."""
-    from cdc_lakehouse.replay import reroute
-    from cdc_lakehouse.report import reroute_text
+    from cdc_lakehouse.console.report import reroute_text
+    from cdc_lakehouse.operate.replay import reroute
 
     print(reroute_text(reroute(enter_project(options.project_dir))))
     return 0
@@ -85,8 +85,8 @@ def reroute(options: argparse.Namespace) -> int:
 
 def replay(options: argparse.Namespace) -> int:
     """Put messages that have landed back in line, and print which."""
-    from cdc_lakehouse.replay import Selection, parse_offsets, replay
-    from cdc_lakehouse.report import replay_text
+    from cdc_lakehouse.console.report import replay_text
+    from cdc_lakehouse.operate.replay import Selection, parse_offsets, replay
 
     selection = Selection(
         reasons=tuple(options.reason),
@@ -102,7 +102,7 @@ def replay(options: argparse.Namespace) -> int:
 
 def maintain(options: argparse.Namespace) -> int:
     """Compact, checkpoint and vacuum the tables, and print what became of each."""
-    from cdc_lakehouse.maintain import maintain, parse_duration
+    from cdc_lakehouse.operate.maintain import maintain, parse_duration
 
     enter_project(options.project_dir)
     report = maintain(parse_duration(options.retention), options.wait)
@@ -112,7 +112,7 @@ def maintain(options: argparse.Namespace) -> int:
 
 def show(options: argparse.Namespace) -> int:
     """Print one table, or a view of the whole lakehouse."""
-    from cdc_lakehouse.show import run_query, show_lakehouse
+    from cdc_lakehouse.console.show import run_query, show_lakehouse
 
     enter_project(options.project_dir)
     if options.table:
@@ -123,7 +123,7 @@ def show(options: argparse.Namespace) -> int:
 
 def query(options: argparse.Namespace) -> int:
     """Print the result of a SQL statement."""
-    from cdc_lakehouse.show import run_query
+    from cdc_lakehouse.console.show import run_query
 
     enter_project(options.project_dir)
     run_query(options.sql, options.rows, csv=options.csv)
@@ -132,8 +132,8 @@ def query(options: argparse.Namespace) -> int:
 
 def add_table(options: argparse.Namespace) -> int:
     """Write the gold model of a source table, or of all that have none."""
-    from cdc_lakehouse.add_table import Gold, find_table, seen_tables, split_names
-    from cdc_lakehouse.show import tables_session
+    from cdc_lakehouse.console.show import tables_session
+    from cdc_lakehouse.gold.add_table import Gold, find_table, seen_tables, split_names
 
     if options.all is bool(options.table):
         raise LakehouseError("Name one table, `lakehouse add-table DB.TABLE`, or give --all.")
@@ -175,7 +175,7 @@ def writing_models() -> Iterator[None]:
 
 def erase(options: argparse.Namespace) -> int:
     """Remove data subjects from every table and from disk, and print what was removed."""
-    from cdc_lakehouse.erase import erase, read_key, read_keys
+    from cdc_lakehouse.operate.erase import erase, read_key, read_keys
 
     if options.key and options.keys_file:
         raise LakehouseError("Name one subject with --key, or several with --keys-file.")
@@ -192,7 +192,7 @@ def erase(options: argparse.Namespace) -> int:
 
 def expire(options: argparse.Namespace) -> int:
     """Drop settled messages from bronze by their age."""
-    from cdc_lakehouse.retention import expire_messages
+    from cdc_lakehouse.operate.expire import expire_messages
 
     enter_project(options.project_dir)
     print(expire_messages(options.older_than, options.dry_run))

@@ -1,0 +1,1 @@
+"""The table of delivered messages, and what was removed from it."""

@@ -1,0 +1,1 @@
+"""What only Delta knows: its log, its files, the columns of its tables."""

@@ -1,0 +1,1 @@
+"""Writing gold models from what silver has seen."""

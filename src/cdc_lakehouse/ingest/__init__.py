@@ -1,0 +1,1 @@
+"""Landing messages in bronze, from files and from Kafka."""

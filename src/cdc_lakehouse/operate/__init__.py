@@ -1,0 +1,1 @@
+"""Commands that change a lakehouse that runs: replay, erase, expire, maintain."""
