@@ -10,7 +10,7 @@ import pytest
 from conftest import PROJECT
 from dbt_common.exceptions import DbtRuntimeError
 
-from cdc_lakehouse.console.cli import writing_models
+from cdc_lakehouse.console.commands.add_table import writing_models
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime import java
 from cdc_lakehouse.runtime.java import find_java

@@ -1,0 +1,75 @@
+"""`lakehouse add-table`: write the gold model of a source table."""
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+from cdc_lakehouse.errors import NOT_WRITABLE, LakehouseError
+
+
+def add(commands: Commands) -> None:
+    """Add the command to the parser."""
+    command = commands.add_parser(
+        "add-table", help="write the gold model of a table from what silver has seen"
+    )
+    command.add_argument(
+        "table", metavar="DB.TABLE", nargs="?", help="names with dots in backticks; DB.SCHEMA.TABLE"
+    )
+    command.add_argument("--all", action="store_true", help="every table that no model reads yet")
+    command.add_argument("--key", metavar="A,B", help="columns; default: as the messages name them")
+    command.add_argument("--as", dest="name", metavar="NAME", help="of the model")
+    command.add_argument(
+        "--history", action="store_true", help="also write <name>_history, all versions of a row"
+    )
+    command.add_argument(
+        "--infer",
+        action="store_true",
+        help="give columns without a type in the messages the type that all values seen fit; "
+        "default: text, with that type in a comment",
+    )
+    command.set_defaults(run=_add_table)
+    add_project(command)
+
+
+def _add_table(options: argparse.Namespace) -> int:
+    """Write the gold model of a source table, or of all that have none."""
+    from cdc_lakehouse.console.show import tables_session
+    from cdc_lakehouse.gold.add_table import Gold, find_table, seen_tables, split_names
+
+    if options.all is bool(options.table):
+        raise LakehouseError("Name one table, `lakehouse add-table DB.TABLE`, or give --all.")
+    if options.all and (options.key or options.name):
+        raise LakehouseError("--key and --as are of one table: name it instead of --all.")
+    project_dir = enter_project(options.project_dir)
+    with tables_session() as spark:
+        tables = seen_tables(spark)
+    gold = Gold(project_dir)
+    with writing_models():
+        if options.all:
+            lines, failures = gold.add_all(tables, options.history, options.infer)
+            print("\n".join(lines))
+            return 1 if failures else 0
+        key = split_names(options.key, ",") if options.key else None
+        table = find_table(tables, options.table)
+        print(gold.add(table, key, options.name, options.history, options.infer))
+    print("Fill in what the descriptions do not say, then run `dbt build`.")
+    return 0
+
+
+@contextmanager
+def writing_models() -> Iterator[None]:
+    """Say in a sentence that a checkout cannot be written, as that of a scheduler may be.
+
+    Raises:
+        LakehouseError: the project's files are read-only.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NOT_WRITABLE:
+            raise
+        raise LakehouseError(
+            f"{error.filename} cannot be written: {error.strerror}. add-table writes models into "
+            "the project: run it on a checkout that is writable."
+        ) from None

@@ -1,0 +1,69 @@
+"""`lakehouse erase` and `lakehouse expire`: remove data subjects, and messages by their age."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from cdc_lakehouse.console.commands.project import Commands, add_dry_run, add_project, enter_project
+from cdc_lakehouse.errors import LakehouseError
+
+
+def add(commands: Commands) -> None:
+    """Add both commands to the parser."""
+    command = commands.add_parser(
+        "erase", help="remove data subjects from all tables and from disk"
+    )
+    command.add_argument(
+        "table",
+        metavar="DB.TABLE",
+        nargs="?",
+        help="their table; default: only complete what was interrupted",
+    )
+    command.add_argument(
+        "--key",
+        metavar="COLUMN=VALUE",
+        action="append",
+        help="of one subject; once for each column of the key",
+    )
+    command.add_argument(
+        "--keys-file", metavar="FILE", help="CSV: a header of the key's columns, a line a subject"
+    )
+    add_dry_run(command)
+    command.set_defaults(run=_erase)
+    add_project(command)
+
+    command = commands.add_parser(
+        "expire", help="drop old messages from bronze; silver and gold keep what became of them"
+    )
+    command.add_argument(
+        "--older-than", metavar="AGE", required=True, help="since the ingest, such as '400 days'"
+    )
+    add_dry_run(command)
+    command.set_defaults(run=_expire)
+    add_project(command)
+
+
+def _erase(options: argparse.Namespace) -> int:
+    """Remove data subjects from every table and from disk, and print what was removed."""
+    from cdc_lakehouse.operate.erase import erase, read_key, read_keys
+
+    if options.key and options.keys_file:
+        raise LakehouseError("Name one subject with --key, or several with --keys-file.")
+    # Locks, dbt's artifacts and its logs name the command that wrote them.
+    sys.argv[1:] = ["erase", *filter(None, [options.table])]
+    subjects = [read_key(options.key)] if options.key else []
+    if options.keys_file:
+        subjects = read_keys(Path(options.keys_file).absolute())
+    project_dir = enter_project(options.project_dir)
+    report = erase(options.table, subjects, project_dir, options.dry_run)
+    print(report.text)
+    return 0 if report.is_complete else 1
+
+
+def _expire(options: argparse.Namespace) -> int:
+    """Drop settled messages from bronze by their age."""
+    from cdc_lakehouse.operate.expire import expire_messages
+
+    enter_project(options.project_dir)
+    print(expire_messages(options.older_than, options.dry_run))
+    return 0

@@ -1,0 +1,130 @@
+"""`lakehouse ingest`: land messages from files and from Kafka."""
+
+import argparse
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+
+
+def add(commands: Commands) -> None:
+    """Add the command, with one subcommand for each source, to the parser."""
+    sources = commands.add_parser("ingest", help="land messages").add_subparsers(
+        required=True, metavar="SOURCE"
+    )
+    command = sources.add_parser("files", help="land new files, each once")
+    command.add_argument("path", metavar="PATH", help="a folder, read recursively, or one file")
+    command.add_argument("--topic", help="topic of the line files; default: their folder's name")
+    command.set_defaults(run=_ingest_files)
+    add_project(command)
+
+    command = sources.add_parser("kafka", help="land what is new in topics, each message once")
+    _add_kafka(command)
+    command.set_defaults(run=_ingest_kafka)
+    add_project(command)
+
+
+def _add_kafka(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--bootstrap-servers", metavar="HOST:PORT", help="default: KAFKA_BOOTSTRAP_SERVERS"
+    )
+    command.add_argument("--subscribe", metavar="A,B", help="topics")
+    command.add_argument("--subscribe-pattern", metavar="REGEX", help="that a topic's name matches")
+    command.add_argument("--assign", metavar="JSON", help='partitions: {"A": [0, 1]}')
+    command.add_argument(
+        "--starting-offsets",
+        metavar="WHERE",
+        help='earliest (default), latest or {"A": {"0": 17}}; only where there is no checkpoint',
+    )
+    command.add_argument(
+        "--starting-timestamp", metavar="TIME", type=_milliseconds, help="2026-11-01T00:00:00+00:00"
+    )
+    command.add_argument(
+        "--max-offsets", metavar="N", type=_positive(int), help="at most so many a micro-batch"
+    )
+    command.add_argument("--limit", metavar="N", type=_positive(int), help="at most so many a run")
+    command.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="of Spark's Kafka source or of Kafka's clients; ${env:NAME} takes a secret from the "
+        "environment",
+    )
+    command.add_argument(
+        "--options-file", metavar="FILE", help="the same as Java properties, for example secrets"
+    )
+    command.add_argument("--name", default="kafka", help="of the stream; default: kafka")
+    command.add_argument(
+        "--continuous", action="store_true", help="stay up until SIGTERM or SIGINT"
+    )
+    command.add_argument(
+        "--every", metavar="SECONDS", type=_positive(float), default=10, help="default: 10"
+    )
+    command.add_argument(
+        "--accept-gaps", action="store_true", help="go on behind what Kafka deleted unread"
+    )
+    command.add_argument(
+        "--recover", action="store_true", help="go on behind what bronze has, without a checkpoint"
+    )
+
+
+def _ingest_files(options: argparse.Namespace) -> int:
+    """Land the new files below a folder and print what was landed."""
+    from cdc_lakehouse.ingest.landing import ingest_files
+
+    path = Path(options.path).absolute()
+    project_dir = enter_project(options.project_dir)
+    report = ingest_files(path, topic=options.topic, project_dir=project_dir)
+    print(report.text())
+    return 1 if report.problems else 0
+
+
+def _ingest_kafka(options: argparse.Namespace) -> int:
+    """Land what is new in Kafka's topics and print what was landed."""
+    from cdc_lakehouse.ingest.kafka.options import Request, parse_options
+    from cdc_lakehouse.ingest.kafka.source import ingest_kafka
+
+    request = Request(
+        bootstrap_servers=options.bootstrap_servers
+        or os.environ.get("KAFKA_BOOTSTRAP_SERVERS", ""),
+        subscribe=options.subscribe or "",
+        subscribe_pattern=options.subscribe_pattern or "",
+        assign=options.assign or "",
+        starting_offsets=options.starting_offsets or "",
+        starting_timestamp=options.starting_timestamp,
+        max_offsets=options.max_offsets,
+        limit=options.limit,
+        options=parse_options(options.option),
+        options_file=os.path.abspath(options.options_file) if options.options_file else "",
+        name=options.name,
+        every=options.every if options.continuous else None,
+        accept_gaps=options.accept_gaps,
+        recover=options.recover,
+    )
+    print(ingest_kafka(request, project_dir=enter_project(options.project_dir)).text())
+    return 0
+
+
+def _milliseconds(text: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        shown = f"{text!r} is no time such as 2026-11-01T00:00:00+00:00"
+        raise argparse.ArgumentTypeError(shown) from None
+    return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000)
+
+
+def _positive(kind: type[int] | type[float]) -> Callable[[str], int | float]:
+    def positive(text: str) -> int | float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = 0
+        if not 0 < value < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+        return value
+
+    return positive

@@ -1,0 +1,37 @@
+"""What the commands share: the project that they work on, and options that several have."""
+
+import argparse
+import os
+from pathlib import Path
+
+from cdc_lakehouse.runtime.project import find_project, use_project
+
+Commands = argparse._SubParsersAction  # what add_subparsers returns; argparse has no public name
+
+
+def enter_project(given: str | None) -> Path:
+    """Let this process work on a project, there: dbt, which `erase` runs, takes it from there.
+
+    Args:
+        given: the folder; None takes the one that dbt would take.
+
+    Raises:
+        LakehouseError: there is no project.
+    """
+    project = use_project(find_project(given))
+    os.chdir(project)
+    return project
+
+
+def add_project(command: argparse.ArgumentParser) -> None:
+    """Add --project-dir, for `enter_project`."""
+    command.add_argument(
+        "--project-dir",
+        metavar="DIR",
+        help="the dbt project; default: DBT_PROJECT_DIR, or the nearest folder upwards that is one",
+    )
+
+
+def add_dry_run(command: argparse.ArgumentParser) -> None:
+    """Add --dry-run."""
+    command.add_argument("--dry-run", action="store_true", help="say what would go, keep all")

@@ -1,0 +1,54 @@
+"""`lakehouse reroute` and `lakehouse replay`: hand messages that have landed to dbt again."""
+
+import argparse
+
+from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+
+
+def add(commands: Commands) -> None:
+    """Add both commands to the parser."""
+    command = commands.add_parser("reroute", help="route messages that landed without a route")
+    command.set_defaults(run=_reroute)
+    add_project(command)
+
+    command = commands.add_parser("replay", help="put rejected messages back in line for dbt")
+    command.add_argument(
+        "--reason", metavar="CODE", action="append", default=[], help="why they were rejected"
+    )
+    command.add_argument(
+        "--topic", metavar="NAME", action="append", default=[], help="* is any run of characters"
+    )
+    command.add_argument("--partition", type=int, metavar="N")
+    command.add_argument("--offsets", metavar="FROM-TO", help="both are taken; FROM- and -TO, too")
+    command.add_argument(
+        "--settled", action="store_true", help="accepted messages, too, of the topics named"
+    )
+    command.add_argument("--all", action="store_true", help="every rejected message")
+    command.set_defaults(run=_replay)
+    add_project(command)
+
+
+def _reroute(options: argparse.Namespace) -> int:
+    """Give unrouted messages the format that their topics have by now."""
+    from cdc_lakehouse.console.report import reroute_text
+    from cdc_lakehouse.operate.replay import reroute
+
+    print(reroute_text(reroute(enter_project(options.project_dir))))
+    return 0
+
+
+def _replay(options: argparse.Namespace) -> int:
+    """Put messages that have landed back in line, and print which."""
+    from cdc_lakehouse.console.report import replay_text
+    from cdc_lakehouse.operate.replay import Selection, parse_offsets, replay
+
+    selection = Selection(
+        reasons=tuple(options.reason),
+        topics=tuple(options.topic),
+        partition=options.partition,
+        offsets=parse_offsets(options.offsets) if options.offsets is not None else None,
+        settled=options.settled,
+        all=options.all,
+    )
+    print(replay_text(replay(selection, enter_project(options.project_dir))))
+    return 0
