@@ -9,7 +9,8 @@ from cdc_lakehouse.runtime.class_archive import ARCHIVE
 START = """
 import sys
 from cdc_lakehouse.runtime import class_archive
-from cdc_lakehouse.runtime.session import open_session, settings
+from cdc_lakehouse.runtime.session import open_session
+from cdc_lakehouse.runtime.settings import settings
 
 archive, log = sys.argv[1:]
 class_archive.USE = class_archive.USE.replace(str(class_archive.ARCHIVE), archive)

@@ -14,7 +14,7 @@ from cdc_lakehouse.console.commands.add_table import writing_models
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime import java
 from cdc_lakehouse.runtime.java import find_java
-from cdc_lakehouse.runtime.session import hold
+from cdc_lakehouse.runtime.locks import hold
 from dbt.adapters.lakehouse.impl import LakehouseAdapter
 
 

@@ -25,6 +25,7 @@ from test_ingest_files import TOPICS, Lake
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.jars import installed_jars
+from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import open_session
 
 MEBIBYTE = 1 << 20
@@ -272,7 +273,7 @@ def test_a_damaged_commit_of_bronze_is_named_with_a_remedy(lake, harm):
     lake.ingest()
     lake.put("shop.orders/second.jsonl", b"second\n")
     lake.ingest()
-    log = bronze.warehouse_path("bronze", "messages") / "_delta_log"
+    log = warehouse_path("bronze", "messages") / "_delta_log"
     newest = sorted(log.glob("*.json"))[-1]
     harm(newest)
     forget_tables()
@@ -301,7 +302,7 @@ def test_a_damaged_checkpoint_of_bronze_is_named_with_a_remedy(lake, harm):
             f"alter table {bronze.by_path('messages')} "
             "set tblproperties ('delta.checkpointInterval' = '2')"
         )
-    log = bronze.warehouse_path("bronze", "messages") / "_delta_log"
+    log = warehouse_path("bronze", "messages") / "_delta_log"
     checkpoint = sorted(log.glob("*.checkpoint.parquet"))[-1]
     harm(checkpoint)
     forget_tables()

@@ -10,7 +10,7 @@ from shop import write_messages
 
 from cdc_lakehouse.engine.change_log import plan_window
 from cdc_lakehouse.engine.window import Build
-from cdc_lakehouse.runtime.session import warehouse_path
+from cdc_lakehouse.runtime.paths import warehouse_path
 
 # A line of a plan whose operator is compiled, together with others, begins with a star.
 COMPILED = re.compile(r"^[ :+-]*\* ", re.MULTILINE)

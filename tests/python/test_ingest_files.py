@@ -20,7 +20,9 @@ from cdc_lakehouse.console import cli
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest import files
 from cdc_lakehouse.ingest.landing import ingest_files
-from cdc_lakehouse.runtime.session import hold, open_session
+from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.runtime.session import open_session
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -73,7 +75,7 @@ class Lake:
         return sorted(tuple(row) for row in frame.select(*columns).collect())
 
     def commits(self):
-        log = bronze.warehouse_path("bronze", "messages") / "_delta_log"
+        log = warehouse_path("bronze", "messages") / "_delta_log"
         return len(list(log.glob("*.json")))
 
 
@@ -333,7 +335,7 @@ def test_an_interrupted_run_whose_files_are_gone_leaves_nothing(lake):
 
 def test_all_batches_that_a_restored_bronze_has_not_got_are_completed(lake):
     """As from a backup of the table that is older than the list of files: the newest is not all."""
-    messages = bronze.warehouse_path("bronze", "messages")
+    messages = warehouse_path("bronze", "messages")
     for name in ("a", "b", "c"):
         lake.put(f"shop.orders/{name}.json", name.encode() + b"\n")
         lake.ingest()

@@ -23,7 +23,9 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.kafka.checkpoint import Checkpoint
 from cdc_lakehouse.ingest.kafka.options import Request, is_open_secret
 from cdc_lakehouse.ingest.kafka.source import ingest_kafka
-from cdc_lakehouse.runtime.session import hold, open_session
+from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.runtime.session import open_session
 
 TOPICS = """topic,format,time_zone,avro_schema,delete_image,database
 store.orders,dts_canal,,,,
@@ -72,7 +74,7 @@ class Lake:
         return [offset for name, partition, offset in rows if (name, partition) == (topic, 0)]
 
     def commits(self):
-        log = bronze.warehouse_path("bronze", "messages") / "_delta_log"
+        log = warehouse_path("bronze", "messages") / "_delta_log"
         return len(list(log.glob("*.json")))
 
     def command(self, *arguments, **options):

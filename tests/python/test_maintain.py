@@ -37,7 +37,7 @@ def _maintain(retention, waits=0.0):
     """Maintain in the process of dbt, which has to let go of its tables for it."""
     import threading
 
-    from cdc_lakehouse.runtime.session import hold
+    from cdc_lakehouse.runtime.locks import hold
     from dbt.adapters.lakehouse import connections
 
     if waits:
@@ -51,7 +51,7 @@ def _maintain(retention, waits=0.0):
 
 
 def _let_go(held):
-    from cdc_lakehouse.runtime.session import hold
+    from cdc_lakehouse.runtime.locks import hold
     from dbt.adapters.lakehouse import connections
 
     connections._held.close()

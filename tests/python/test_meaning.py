@@ -5,7 +5,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.meaning import PINNED, refuse_other_meanings
-from cdc_lakehouse.runtime.session import settings
+from cdc_lakehouse.runtime.settings import settings
 from dbt.adapters.lakehouse import LakehouseCredentials
 
 OTHERS = {

@@ -22,7 +22,8 @@ from faults import DBT, LAKEHOUSE, Process, run
 from laboratory import change, thing, truncate, write_models
 from shop import write_messages
 
-from cdc_lakehouse.runtime.session import _posix_lock_holder, open_session
+from cdc_lakehouse.runtime.locks import _posix_lock_holder
+from cdc_lakehouse.runtime.session import open_session
 
 pytestmark = pytest.mark.long
 

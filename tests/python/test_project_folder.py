@@ -12,8 +12,8 @@ from shop import expected_rows
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime import project
+from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.runtime.project import find_project, project_folder, use_project
-from cdc_lakehouse.runtime.session import lakehouse_dir
 from dbt.adapters.lakehouse import connections
 
 

@@ -16,7 +16,7 @@ from test_shards import shards
 from cdc_lakehouse.console import cli
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.operate.replay import REASONS, Selection, parse_offsets
-from cdc_lakehouse.runtime.session import hold
+from cdc_lakehouse.runtime.locks import hold
 
 pytestmark = pytest.mark.long
 

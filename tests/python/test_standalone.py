@@ -18,7 +18,7 @@ from conftest import LANDING, PROJECT, Lakehouse
 from shop import TABLES, as_text, expected_rows
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.runtime.session import settings
+from cdc_lakehouse.runtime.settings import settings
 
 SPARK = Path(pyspark.__file__).parent
 READY = re.compile("New state: ALIVE|Successfully registered with master")

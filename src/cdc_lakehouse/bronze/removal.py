@@ -18,8 +18,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from cdc_lakehouse.bronze import tables as bronze
-from cdc_lakehouse.bronze.tables import by_path, quoted
-from cdc_lakehouse.runtime.session import lakehouse_dir
+from cdc_lakehouse.bronze.tables import by_path
+from cdc_lakehouse.runtime.paths import lakehouse_dir
+from cdc_lakehouse.sql import quoted
 
 ERASURE, RETENTION = "erasure", "retention"
 OPERATIONS = {ERASURE: "erase", RETENTION: "retention"}

@@ -17,7 +17,8 @@ from pyspark.sql import functions as F
 from cdc_lakehouse.delta.log import transaction_version
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import UNROUTED, Routes
-from cdc_lakehouse.runtime.session import warehouse_path
+from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.sql import identifier, quoted
 
 HEADERS = "array<struct<key: string, value: binary>>"
 MESSAGES = "messages"
@@ -405,19 +406,6 @@ def forget_files(spark: SparkSession, batch: int, paths: Iterable[str]) -> None:
         spark.sql(
             f"delete from {by_path(LANDED_FILES)} where batch = {batch} and path in ({listed})"
         )
-
-
-def quoted(text: str) -> str:
-    """Return `text` as a string literal of Spark SQL.
-
-    Spark takes `${...}` for a variable even there, so no `{` stands in it as such.
-    """
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("{", "\\u007b") + "'"
-
-
-def identifier(name: str) -> str:
-    """Return a name as SQL takes it whatever it consists of, in backticks."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def by_path(name: str) -> str:

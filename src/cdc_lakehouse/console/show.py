@@ -18,16 +18,11 @@ from cdc_lakehouse.console.report import text_table
 from cdc_lakehouse.delta.log import bytes_since, count_rows, is_table
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.functions import register_functions
+from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.project import project_folder
-from cdc_lakehouse.runtime.session import (
-    FEW_STORED_BYTES,
-    compile_plans,
-    ended_java,
-    hold,
-    lakehouse_dir,
-    open_session,
-    warehouse_path,
-)
+from cdc_lakehouse.runtime.session import FEW_STORED_BYTES, compile_plans, ended_java, open_session
+from cdc_lakehouse.sql import identifier
 
 # What follows asks silver.events alone: the views over it take seconds to plan.
 CHANGES = """select topic, offset, operation, concat_ws('.', database_name, table_name) as `table`,
@@ -135,7 +130,7 @@ def _fetch(
 
 
 def _text(field: StructField, limit: int | None) -> Column:
-    column = F.col(bronze.identifier(field.name))
+    column = F.col(identifier(field.name))
     if isinstance(field.dataType, BinaryType):
         return F.lower(F.hex(column if limit is None else F.substring(column, 1, limit)))
     if isinstance(field.dataType, ArrayType | MapType | StructType):
@@ -179,17 +174,17 @@ def _counts(spark: SparkSession, title: str, names: list[tuple[str, str]]) -> st
 
 def _gold_table(spark: SparkSession, title: str, name: str, rows: int) -> str:
     """Return how many rows a gold table has, if they are few, and the first of them."""
-    table = f"gold.{bronze.identifier(name)}"
+    table = f"gold.{identifier(name)}"
     fields = spark.table(table).schema.fields
     fields = [field for field in fields if not field.name.startswith("_")] or fields
     ordered = [
-        bronze.identifier(field.name)
+        identifier(field.name)
         for field in fields
         if not re.search("map<|variant", field.dataType.simpleString())
     ]
     # One text, for Spark takes a tenth of a second to analyse each further step.
     order = f" order by {', '.join(ordered[:2])}" if ordered else ""
-    columns = ", ".join(bronze.identifier(field.name) for field in fields)
+    columns = ", ".join(identifier(field.name) for field in fields)
     frame = spark.sql(f"select {columns} from {table}{order}")
     header, cells = _fetch(frame, COUNTED + 1, 26)
     count = f"{len(cells):,}" if len(cells) <= COUNTED else f"more than {COUNTED:,}"

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.delta.log import snapshot
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.runtime.session import lakehouse_dir
+from cdc_lakehouse.runtime.paths import lakehouse_dir
 
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 KEPT_FOR = "delta.deletedFileRetentionDuration"

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.bronze.tables import identifier
+from cdc_lakehouse.sql import identifier
 
 
 def columns_to_add(

@@ -42,7 +42,7 @@ from cdc_lakehouse.engine.window import (
     decide_build,
     refuse_restored,
 )
-from cdc_lakehouse.runtime.session import warehouse_path
+from cdc_lakehouse.runtime.paths import warehouse_path
 
 DELETION_VECTORS = "delta.enableDeletionVectors"
 MESSAGES = "bronze.messages"

@@ -9,7 +9,7 @@ table, and is then made up for from the rows since, but never ahead of it.
 import json
 from dataclasses import dataclass
 
-from cdc_lakehouse.bronze.tables import quoted
+from cdc_lakehouse.sql import quoted
 
 FILE = "_latest_changes.json"
 COLUMNS = "format, database_name, schema_name, table_name"

@@ -9,7 +9,7 @@ from sqlglot.dialects import Spark
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, build_scope
 
-from cdc_lakehouse.bronze.tables import quoted
+from cdc_lakehouse.sql import quoted
 
 # The column of silver.row_images that maps the name of a source column to its canonical text.
 IMAGE = "image"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cdc_lakehouse.bronze.tables import quoted
 from cdc_lakehouse.delta.stored_columns import changed_columns, columns_to_add
 from cdc_lakehouse.engine.loss import LostRows, refuse_rebuild
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.sql import quoted
 
 # The query of the `Part`s of the view new_deliveries.
 PARTS = """

@@ -12,10 +12,10 @@ from pathlib import Path
 import yaml
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.bronze.tables import quoted
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.gold.column_types import SeenType, column_types
 from cdc_lakehouse.gold.value_types import Fit, fits_of_tables
+from cdc_lakehouse.sql import quoted
 
 CHANGES = """
     select

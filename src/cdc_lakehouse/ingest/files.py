@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from cdc_lakehouse.bronze.tables import LARGE
 from cdc_lakehouse.errors import DISK_FULL, cannot_write
-from cdc_lakehouse.runtime.session import lakehouse_dir
+from cdc_lakehouse.runtime.paths import lakehouse_dir
 
 PARQUET = ".parquet"
 LINES = tuple(end + gz for end in (".json", ".jsonl", ".txt") for gz in ("", ".gz"))

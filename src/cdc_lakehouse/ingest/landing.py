@@ -28,16 +28,9 @@ from cdc_lakehouse.ingest.files import (
     stage,
 )
 from cdc_lakehouse.routes import Routes, read_routes
-from cdc_lakehouse.runtime.session import (
-    MANY_BYTES,
-    compile_plans,
-    hold,
-    lakehouse_dir,
-    make_folder,
-    open_session,
-    stopping,
-    warehouse_path,
-)
+from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.paths import lakehouse_dir, make_folder, warehouse_path
+from cdc_lakehouse.runtime.session import MANY_BYTES, compile_plans, open_session, stopping
 
 APPLICATION = "lakehouse ingest files"
 

@@ -30,7 +30,7 @@ from cdc_lakehouse.bronze.removal import (
     rows_frame,
     runs_of,
 )
-from cdc_lakehouse.bronze.tables import GENERATION, MESSAGES, quoted
+from cdc_lakehouse.bronze.tables import GENERATION, MESSAGES
 from cdc_lakehouse.delta.log import snapshot, transaction_version
 from cdc_lakehouse.delta.purge import purge, remove_left_overs
 from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_commit
@@ -48,7 +48,10 @@ from cdc_lakehouse.operate.other_tables import (
     tables_of,
     text_of,
 )
-from cdc_lakehouse.runtime.session import hold, lakehouse_dir, stopping, warehouse_path
+from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
+from cdc_lakehouse.runtime.session import stopping
+from cdc_lakehouse.sql import quoted
 
 ROW = [*IDENTITY, "row_number"]
 HALVES = ("update_before", "update_after")

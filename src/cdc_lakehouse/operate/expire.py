@@ -12,7 +12,10 @@ from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.bronze.removal import IDENTITY, RETENTION, Removal, interrupted, runs_of
 from cdc_lakehouse.delta.log import transaction_version
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.runtime.session import hold, open_session, stopping, warehouse_path
+from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.runtime.session import open_session, stopping
+from cdc_lakehouse.sql import quoted
 
 AGE = r"[0-9]+ (hour|day|week|month|year)s?"
 
@@ -96,7 +99,7 @@ def apply_retention(spark: SparkSession, older_than: str, dry_run: bool = False)
 
 def _drop(spark: SparkSession, removal: Removal) -> None:
     before = json.loads(removal.selection)["before"]
-    removal.remove_messages(spark, f"messages.ingested_at < timestamp {bronze.quoted(before)}")
+    removal.remove_messages(spark, f"messages.ingested_at < timestamp {quoted(before)}")
     removal.end(spark)
 
 
@@ -111,7 +114,7 @@ def _settled_before(spark: SparkSession, events: str, before: str) -> DataFrame:
             F.max("ingested_at").alias("ingested_at"),
             F.max("_metadata.row_commit_version").alias("version"),
         )
-        .where(f"ingested_at < timestamp {bronze.quoted(before)} and version <= {read}")
+        .where(f"ingested_at < timestamp {quoted(before)} and version <= {read}")
     )
     outcomes = spark.read.format("delta").load(events)
     shards = outcomes.where("format = 'oceanbase_avro' and sequence is not null")

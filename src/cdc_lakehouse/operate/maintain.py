@@ -20,13 +20,10 @@ from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.console.report import text_table
 from cdc_lakehouse.delta.log import snapshot, transaction_version
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.runtime.session import (
-    hold,
-    lakehouse_dir,
-    open_session,
-    stopping,
-    warehouse_path,
-)
+from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
+from cdc_lakehouse.runtime.session import open_session, stopping
+from cdc_lakehouse.sql import identifier
 
 MEBIBYTE = 1 << 20
 FILE_SIZE = 128 * MEBIBYTE  # bytes; smaller files of a table are put together up to it
@@ -190,7 +187,7 @@ def _maintain_schemas(
 def _maintain_table(
     spark: SparkSession, path: Path, retention: timedelta, report: MaintainReport
 ) -> None:
-    table = f"delta.{bronze.identifier(str(path))}"
+    table = f"delta.{identifier(str(path))}"
     before = snapshot(spark, path)
     done = Maintained(_name(path), before.numOfFiles(), before.sizeInBytes())
     if done.files_before:

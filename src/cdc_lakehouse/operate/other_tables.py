@@ -14,8 +14,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType, VariantType
 
-from cdc_lakehouse.bronze.tables import identifier, quoted
 from cdc_lakehouse.engine import plain_table
+from cdc_lakehouse.sql import identifier, quoted
 
 GOLD = ("current_state", "history")
 # What dbt makes without copying rows; silver.events is edited, not built anew.
@@ -158,8 +158,8 @@ def tables_made(node) -> list[str]:
 def tables_of(spark: SparkSession) -> Iterator[str]:
     """Yield schema.table of all tables that the metastore knows, views left out."""
     for (schema,) in spark.sql("show databases").collect():
-        views = {row.viewName for row in spark.sql(f"show views in `{schema}`").collect()}
-        for row in spark.sql(f"show tables in `{schema}`").collect():
+        views = {row.viewName for row in spark.sql(f"show views in {identifier(schema)}").collect()}
+        for row in spark.sql(f"show tables in {identifier(schema)}").collect():
             if not row.isTemporary and row.tableName not in views:
                 yield f"{schema}.{row.tableName}"
 

@@ -15,13 +15,9 @@ from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.delta.log import transaction_version
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import Routes, covers, read_routes
-from cdc_lakehouse.runtime.session import (
-    hold,
-    lakehouse_dir,
-    open_session,
-    stopping,
-    warehouse_path,
-)
+from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
+from cdc_lakehouse.runtime.session import open_session, stopping
 
 # The codes of silver.events.reject_reason.
 REASONS = (

@@ -58,9 +58,9 @@ def _replace_folder(connection: JavaObject, table: str, column: str, there: str,
     """Replace a folder, itself or with what is below it, in a column of paths."""
     length = len(there.encode("utf-16-le")) // 2  # Derby counts as Java does
     connection.createStatement().execute(
-        f"update app.{table} set {column} = {_literal(here)} || substr({column}, {length + 1})"
-        f" where {column} = {_literal(there)}"
-        f" or substr({column}, 1, {length + 1}) = {_literal(there + '/')}"
+        f"update app.{table} set {column} = {_derby_text(here)} || substr({column}, {length + 1})"
+        f" where {column} = {_derby_text(there)}"
+        f" or substr({column}, 1, {length + 1}) = {_derby_text(there + '/')}"
     )
 
 
@@ -68,7 +68,7 @@ def _replace_in_views(connection: JavaObject, column: str, there: str, here: str
     """Replace the beginning of a path where a view reads files by it."""
     statement = connection.createStatement()
     found = statement.executeQuery(
-        f"select tbl_id, {column} from app.tbls where locate({_literal(there)}, {column}) > 0"
+        f"select tbl_id, {column} from app.tbls where locate({_derby_text(there)}, {column}) > 0"
     )
     changed = []
     while found.next():
@@ -90,7 +90,8 @@ def _texts(connection: JavaObject, query: str) -> list[str]:
     return texts
 
 
-def _literal(text: str) -> str:
+def _derby_text(text: str) -> str:
+    """Return a text as Derby takes it, which knows no backslashes; `sql.quoted` is for Spark."""
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -13,7 +13,7 @@ def add(commands: Commands) -> None:
 
 def _setup(options: argparse.Namespace) -> int:
     """Fetch the Java libraries that pyspark does not bring, and archive their classes."""
-    from cdc_lakehouse.runtime.class_archive import make_archive
+    from cdc_lakehouse.operate.archive_classes import make_archive
     from cdc_lakehouse.runtime.jars import FOLDER, fetch_jars
 
     print(f"{len(fetch_jars())} jars in {FOLDER}")

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.errors import short_message
 from cdc_lakehouse.ingest.kafka.options import Offsets, read_offsets, write_offsets
-from cdc_lakehouse.runtime.session import lakehouse_dir
+from cdc_lakehouse.runtime.paths import lakehouse_dir
 
 STARTING_OFFSETS = "starting_offsets.json"
 TOPIC_IDS = "topic_ids.json"

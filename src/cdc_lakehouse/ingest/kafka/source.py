@@ -28,7 +28,9 @@ from cdc_lakehouse.ingest.kafka.options import (
 )
 from cdc_lakehouse.routes import UNROUTED, Routes, read_routes
 from cdc_lakehouse.runtime.jars import installed_jars
-from cdc_lakehouse.runtime.session import hold, open_session, stopping, warehouse_path
+from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.runtime.session import open_session, stopping
 
 EARLIEST = -2  # as Spark's Kafka source writes it
 PAUSE = "Waiting for next trigger"

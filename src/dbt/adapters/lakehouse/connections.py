@@ -16,22 +16,22 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.bronze.tables import GENERATION, attach_tables, quoted
+from cdc_lakehouse.bronze.tables import GENERATION, attach_tables
 from cdc_lakehouse.delta.log import bytes_since, last_transactions
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.functions import register_functions
+from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.meaning import PINNED, refuse_other_meanings, restore_meanings
+from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.project import project_folder
 from cdc_lakehouse.runtime.session import (
     FEW_BYTES,
     MANY_BYTES,
     compile_plans,
     ended_java,
-    hold,
-    lakehouse_dir,
     open_session,
-    warehouse_path,
 )
+from cdc_lakehouse.sql import quoted
 
 # A statement that can change settings, maybe behind comments.
 _SETS = re.compile(r"(?is)(?:\s|--[^\n]*\n|/\*.*?\*/)*set\b")

@@ -20,7 +20,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 
 from cdc_lakehouse.bronze.removal import removed_messages
-from cdc_lakehouse.bronze.tables import GENERATION, quoted
+from cdc_lakehouse.bronze.tables import GENERATION
 from cdc_lakehouse.delta.log import (
     bytes_since,
     last_transactions,
@@ -49,14 +49,10 @@ from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import read_tables
 from cdc_lakehouse.engine.window import NewMessages, Window
 from cdc_lakehouse.routes import read_routes
+from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.project import use_project
-from cdc_lakehouse.runtime.session import (
-    FEW_BYTES,
-    FEW_ROWS,
-    FEW_STORED_BYTES,
-    compile_plans,
-    warehouse_path,
-)
+from cdc_lakehouse.runtime.session import FEW_BYTES, FEW_ROWS, FEW_STORED_BYTES, compile_plans
+from cdc_lakehouse.sql import quoted
 from dbt.adapters.lakehouse.connections import LakehouseConnectionManager, short_errors
 from dbt.include.lakehouse import PACKAGE_PATH
 

@@ -1,0 +1,34 @@
+"""Where the state of a lakehouse lies."""
+
+import os
+from pathlib import Path
+
+from cdc_lakehouse.errors import cannot_write
+from cdc_lakehouse.runtime.project import project_folder
+
+
+def lakehouse_dir() -> Path:
+    """Return the folder of all state: LAKEHOUSE_DIR, which is .lakehouse unless it is set.
+
+    A relative name is relative to the project's folder.
+    """
+    name = os.environ.get("LAKEHOUSE_DIR") or ".lakehouse"
+    return Path(os.path.abspath(project_folder() / name))
+
+
+def warehouse_path(schema: str, table: str) -> Path:
+    """Return where the Delta table `schema.table` lives."""
+    return lakehouse_dir() / "warehouse" / f"{schema}.db" / table
+
+
+def make_folder(path: Path) -> Path:
+    """Make a folder of LAKEHOUSE_DIR, unless it is there, and return it.
+
+    Raises:
+        LakehouseError: it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    return path
