@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from cdc_lakehouse.bronze import deliveries
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.console import cli
 from cdc_lakehouse.errors import LakehouseError
@@ -300,7 +301,7 @@ def intend(lake, *paths):
         {**vars(files.describe(str(path))), "digest": files.digest_of(str(path)), **given}
         for path in paths
     ]
-    bronze.record_files(spark, [{**row, "partition": n} for n, row in enumerate(rows)])
+    deliveries.record_files(spark, [{**row, "partition": n} for n, row in enumerate(rows)])
 
 
 def test_an_interrupted_run_is_completed_before_anything_else(lake):

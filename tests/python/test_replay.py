@@ -274,9 +274,9 @@ def test_a_killed_replay_beside_dbt_is_completed(lake, landing):
     """It is killed once bronze has changed, before its audit is written."""
     mend(lake.project)
     script = (
-        "import os, sys; from cdc_lakehouse.bronze import tables as bronze; "
+        "import os, sys; from cdc_lakehouse.bronze import operations; "
         "from cdc_lakehouse.console import cli; "
-        "bronze._append_operation = lambda *_: os.kill(os.getpid(), 9); "
+        "operations._append_operation = lambda *_: os.kill(os.getpid(), 9); "
         "sys.exit(cli.main(sys.argv[1:]))"
     )
     environment = os.environ | {"LAKEHOUSE_DIR": str(lake.home)}

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
+from cdc_lakehouse.bronze import operations
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.bronze.tables import by_path
 from cdc_lakehouse.runtime.paths import lakehouse_dir
@@ -52,7 +53,7 @@ class Removal:
     undecided: list[list[str]] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     began_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat())
-    performed_by: str = field(default_factory=bronze.performer)
+    performed_by: str = field(default_factory=operations.performer)
     number: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.bronze.tables import GENERATION
 from cdc_lakehouse.delta.log import (
     earliest_version,
     keeps_rows_since,
@@ -22,6 +21,7 @@ from cdc_lakehouse.delta.stored_columns import (
     types_of_columns,
     types_of_schema,
 )
+from cdc_lakehouse.delta.watermark import GENERATION
 from cdc_lakehouse.engine.latest_changes import (
     FILE,
     LatestChanges,

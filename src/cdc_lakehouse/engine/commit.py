@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.bronze.tables import GENERATION
+from cdc_lakehouse.delta.watermark import GENERATION
 
 POSITION = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
 BATCH_READER = "spark.sql.parquet.enableVectorizedReader"

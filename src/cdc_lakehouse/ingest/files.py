@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from cdc_lakehouse.bronze.tables import LARGE
+from cdc_lakehouse.bronze.deliveries import LARGE
 from cdc_lakehouse.errors import DISK_FULL, cannot_write
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 

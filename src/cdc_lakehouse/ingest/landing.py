@@ -14,6 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
+from cdc_lakehouse.bronze import deliveries, operations
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.console.report import IngestReport, problem
 from cdc_lakehouse.delta.log import bytes_since
@@ -115,7 +116,7 @@ class _Ingest:
             self.report.notes.append(str(error))
             return
         with held:
-            self.report.rerouted = bronze.reroute(self.spark, self.routes)
+            self.report.rerouted = operations.reroute(self.spark, self.routes)
 
     def known_files(self, root: str) -> tuple[dict[str, list[Row]], int]:
         """Return what has landed below `root`, by path, and the number of the next batch.
@@ -123,14 +124,14 @@ class _Ingest:
         What an earlier run was stopped from landing is landed first.
         """
         committed = bronze.committed_version(self.spark, APPLICATION)
-        known = bronze.landed_files(self.spark, root, committed)
+        known = deliveries.landed_files(self.spark, root, committed)
         later = [row for rows in known.values() for row in rows if row.batch > committed]
         # One at most, unless commits were taken out of the log. One without a message needs none.
         interrupted = sorted({row.batch for row in later if row.messages})
         for batch in interrupted:
             self.finish_interrupted([row for row in later if row.batch == batch], batch)
         if interrupted:
-            known = bronze.landed_files(self.spark, root, committed)
+            known = deliveries.landed_files(self.spark, root, committed)
         return known, 1 + max((row.batch for row in later), default=committed)
 
     def finish_interrupted(self, rows: list[Row], batch: int) -> None:
@@ -138,7 +139,9 @@ class _Ingest:
         _progress(f"completing an interrupted run of {len(rows):,} files")
         files = [file for row in rows if (file := self.stage_intended(row))]
         same = {file.path for file in files}
-        bronze.forget_files(self.spark, batch, [row.path for row in rows if row.path not in same])
+        deliveries.forget_files(
+            self.spark, batch, [row.path for row in rows if row.path not in same]
+        )
         self.land(files, batch)
 
     def stage_intended(self, row: Row) -> File | None:
@@ -174,7 +177,7 @@ class _Ingest:
         lines = [file for file in new if not is_parquet(file.path)]
         for file in lines:
             file.topic = topic or os.path.basename(os.path.dirname(file.path))
-        highest = bronze.highest_partitions(self.spark, {file.topic for file in lines})
+        highest = deliveries.highest_partitions(self.spark, {file.topic for file in lines})
         staged = []
         for file in sorted(new, key=lambda file: not is_parquet(file.path)):
             if file.topic is not None:
@@ -197,7 +200,7 @@ class _Ingest:
     def record_intent(self, files: list[File], batch: int) -> None:
         given = {"batch": batch, "landed_at": self.began_at}
         rows = [{**vars(f), "messages": f.messages.total(), **given} for f in files]
-        bronze.record_files(self.spark, rows)
+        deliveries.record_files(self.spark, rows)
 
     def land(self, files: list[File], batch: int) -> None:
         """Append all staged messages to bronze.messages in one commit."""
@@ -206,7 +209,7 @@ class _Ingest:
             compile_plans(self.spark, sum(file.bytes for file in files) > MANY_BYTES)
             try:
                 transaction = (APPLICATION, batch)
-                bronze.append_messages(
+                deliveries.append_messages(
                     self.spark, self.staging, formats, self.began_at, transaction
                 )
             except (PySparkException, Py4JError):

@@ -21,6 +21,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
+from cdc_lakehouse.bronze import operations
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.bronze.removal import (
     ERASURE,
@@ -30,9 +31,10 @@ from cdc_lakehouse.bronze.removal import (
     rows_frame,
     runs_of,
 )
-from cdc_lakehouse.bronze.tables import GENERATION, MESSAGES
+from cdc_lakehouse.bronze.tables import MESSAGES
 from cdc_lakehouse.delta.log import snapshot, transaction_version
 from cdc_lakehouse.delta.purge import purge, remove_left_overs
+from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_commit
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.gold.add_table import SourceTable, find_table, split_names
@@ -188,7 +190,7 @@ def _alone() -> Iterator[tuple[SparkSession, "_Locks"]]:
             if not (lakehouse_dir() / "warehouse" / "silver.db" / "events").exists():
                 raise LakehouseError("There is no silver.events yet. Run `dbt build`.")
             spark = root_session({}).newSession()
-            bronze.complete_operations(spark)  # from the log that is about to be cut
+            operations.complete_operations(spark)  # from the log that is about to be cut
             yield spark, locks
 
 
@@ -318,7 +320,7 @@ def _rows(spark: SparkSession, table: str) -> int:
 def _advance_watermark(spark: SparkSession) -> None:
     """Let silver have read the commits of bronze that only removed: their files are to go."""
     mark = _watermark(spark)
-    read, last = mark % GENERATION, snapshot(spark, warehouse_path("bronze", MESSAGES)).version()
+    read, last = version_of(mark), snapshot(spark, warehouse_path("bronze", MESSAGES)).version()
     if read == last:
         return
     _refuse_unsettled(spark, read)
@@ -418,7 +420,7 @@ class _Erasure:
         return names
 
     def run(self, dry_run: bool, report: Report) -> None:
-        _refuse_unsettled(self.spark, _watermark(self.spark) % GENERATION)
+        _refuse_unsettled(self.spark, version_of(_watermark(self.spark)))
         found = self.find()
         left = _lines_of_left(found.left, found.undecided)
         if not found.rows and not found.messages:

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.bronze.removal import IDENTITY, RETENTION, Removal, interrupted, runs_of
 from cdc_lakehouse.delta.log import transaction_version
+from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import warehouse_path
@@ -106,7 +107,7 @@ def _drop(spark: SparkSession, removal: Removal) -> None:
 def _settled_before(spark: SparkSession, events: str, before: str) -> DataFrame:
     """Return the identities all of whose deliveries are old, and read and settled by silver."""
     mark = transaction_version(spark, Path(events), "bronze.messages")
-    read = mark % bronze.GENERATION if mark >= 0 else -1
+    read = version_of(mark)
     old = (
         bronze.read(spark, bronze.MESSAGES)
         .groupBy(IDENTITY)

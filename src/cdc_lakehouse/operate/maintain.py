@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.console.report import text_table
 from cdc_lakehouse.delta.log import snapshot, transaction_version
+from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
@@ -221,7 +222,7 @@ def _lag_of_silver(spark: SparkSession, path: Path, retention: timedelta) -> str
     mark = transaction_version(spark, events, "bronze.messages")
     if mark < 0:
         return None
-    read = mark % bronze.GENERATION
+    read = version_of(mark)
     oldest = datetime.now(UTC) - retention
     history = spark.sql(f"describe history {bronze.by_path(bronze.MESSAGES)}")
     unread = (

@@ -11,8 +11,10 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from cdc_lakehouse.bronze import operations
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.delta.log import transaction_version
+from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import Routes, covers, read_routes
 from cdc_lakehouse.runtime.locks import hold
@@ -116,7 +118,7 @@ def reroute(project_dir: str | Path = ".") -> Counter[tuple[str, str]]:
     """
     routes = read_routes(Path(project_dir))
     with _changing_bronze("reroute") as spark:
-        return bronze.reroute(spark, routes)
+        return operations.reroute(spark, routes)
 
 
 def replay(selection: Selection, project_dir: str | Path = ".") -> Replay:
@@ -148,7 +150,7 @@ def replay(selection: Selection, project_dir: str | Path = ".") -> Replay:
 
 def _replay(spark: SparkSession, selection: Selection, routes: Routes) -> Replay:
     began_at = datetime.now(UTC)
-    bronze.complete_operations(spark)
+    operations.complete_operations(spark)
     outcomes = _outcomes(spark, selection).localCheckpoint()
     formats = {
         row.topic: routes.format_of(row.topic)
@@ -167,7 +169,7 @@ def _replay(spark: SparkSession, selection: Selection, routes: Routes) -> Replay
             done.gone += row["count"]
     if done.replayed:
         found.where("state = 'settled'").select(IDENTITY).createOrReplaceTempView("replayed")
-        bronze.put_in_line(spark, "replayed", formats, began_at, selection.given())
+        operations.put_in_line(spark, "replayed", formats, began_at, selection.given())
     return done
 
 
@@ -218,7 +220,7 @@ def _without_outcome(spark: SparkSession, events: DataFrame) -> DataFrame:
     return (
         messages.groupBy(IDENTITY)
         .agg(F.min("landed").alias("bronze_version"))
-        .where(F.col("bronze_version") <= (mark % bronze.GENERATION if mark >= 0 else -1))
+        .where(F.col("bronze_version") <= version_of(mark))
         .join(events, IDENTITY, "left_anti")
         .select(*IDENTITY, F.lit(NO_OUTCOME).alias("outcome"), "bronze_version")
     )

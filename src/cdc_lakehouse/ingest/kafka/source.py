@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
 
+from cdc_lakehouse.bronze import deliveries, operations
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.console.report import KafkaReport
 from cdc_lakehouse.errors import LakehouseError
@@ -72,7 +73,7 @@ def ingest_kafka(request: Request, project_dir: str | Path = ".") -> KafkaReport
 def _reroute(spark: SparkSession, routes: Routes) -> Counter[tuple[str, str]]:
     try:
         with hold("bronze", "The next ingest reroutes."):
-            return bronze.reroute(spark, routes)
+            return operations.reroute(spark, routes)
     except LakehouseError as busy:
         _progress(f"nothing rerouted: {busy}")
         return Counter()
@@ -148,7 +149,7 @@ class _Run:
                     return position
             except Unreadable as error:
                 lost = f"The checkpoint {self.checkpoint.path} {error}"
-        in_bronze = bronze.next_offsets(self.spark, {topic for topic, _ in self.partitions})
+        in_bronze = deliveries.next_offsets(self.spark, {topic for topic, _ in self.partitions})
         if not lost and not in_bronze.keys() & self.partitions:
             return None
         following = {each: in_bronze.get(each, self.earliest[each]) for each in self.partitions}
@@ -205,7 +206,7 @@ class _Run:
         if (gaps or gone) and not self.request.accept_gaps:
             raise LakehouseError(self.loss(gaps, {each: known[each] for each in gone}))
         if gaps:
-            bronze.record_gaps(self.spark, gaps, self.began_at)
+            deliveries.record_gaps(self.spark, gaps, self.began_at)
         for topic, number, first, last in gaps:
             self.report.notes.append(
                 f"Accepted: {topic}/{number} lacks {_range(first, last)}, which Kafka deleted "
@@ -242,7 +243,7 @@ class _Run:
         new = self.partitions - known.keys()
         topics = {topic for topic, _ in known}
         new_topics = {topic for topic, _ in new} - topics
-        begin = bronze.next_offsets(self.spark, new_topics) if new_topics else {}
+        begin = deliveries.next_offsets(self.spark, new_topics) if new_topics else {}
         # Spark begins a new partition at 0 or not at all. Of a topic that was read before, what
         # Kafka has deleted since is a gap; of another, it is what was before the stream.
         begin |= {
@@ -270,8 +271,7 @@ class _Run:
     def messages(self, options: dict[str, str]) -> DataFrame:
         """Return the stream in the shape of bronze.messages."""
         columns = {"timestamp_type": F.col("timestampType"), "format": _format_of(self.routes)}
-        microseconds = int(self.began_at.timestamp() * 1_000_000)
-        once = F.timestamp_micros(F.lit(microseconds))
+        once = F.timestamp_micros(F.lit(bronze.microseconds(self.began_at)))
         columns["ingested_at"] = once if self.request.every is None else F.current_timestamp()
         source = self.spark.readStream.format("kafka").options(**options).load()
         names = [name for name, _, _ in bronze.MESSAGE_COLUMNS]
@@ -326,8 +326,7 @@ class _Run:
 
     def count_landed(self) -> list[tuple[str, int, str, int, int, int]]:
         """Count what this run has landed, by the time it bears, so that Delta skips other files."""
-        microseconds = int(self.began_at.timestamp() * 1_000_000)
-        began = F.timestamp_micros(F.lit(microseconds))
+        began = F.timestamp_micros(F.lit(bronze.microseconds(self.began_at)))
         time = F.col("ingested_at")
         mine = time == began if self.request.every is None else time >= began
         landed = bronze.read(self.spark, bronze.MESSAGES).where(mine)

@@ -16,8 +16,9 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.bronze.tables import GENERATION, attach_tables
+from cdc_lakehouse.bronze.tables import attach_tables
 from cdc_lakehouse.delta.log import bytes_since, last_transactions
+from cdc_lakehouse.delta.watermark import GENERATION
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.functions import register_functions
 from cdc_lakehouse.runtime.locks import hold

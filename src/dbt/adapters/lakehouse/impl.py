@@ -20,13 +20,13 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 
 from cdc_lakehouse.bronze.removal import removed_messages
-from cdc_lakehouse.bronze.tables import GENERATION
 from cdc_lakehouse.delta.log import (
     bytes_since,
     last_transactions,
     snapshot,
 )
 from cdc_lakehouse.delta.stored_columns import changed_columns, types_of_columns, types_of_schema
+from cdc_lakehouse.delta.watermark import GENERATION
 from cdc_lakehouse.engine import change_log, projection
 from cdc_lakehouse.engine.commit import (
     set_for_one_statement,

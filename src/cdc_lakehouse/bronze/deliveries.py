@@ -1,0 +1,138 @@
+"""What an ingest writes into bronze and asks of it: messages, files, gaps, and how far it is."""
+
+import json
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
+
+from cdc_lakehouse.bronze.tables import (
+    FILE_COLUMNS,
+    GAP_COLUMNS,
+    LANDED_FILES,
+    MESSAGE_COLUMNS,
+    MESSAGES,
+    OFFSET_GAPS,
+    REMOVED_MESSAGES,
+    append,
+    by_path,
+    microseconds,
+    read,
+)
+from cdc_lakehouse.sql import quoted
+
+# How the name of a staged file with a large message begins; the others' are hexadecimal.
+LARGE = "large-"
+# What tells how far a topic was read, by the column of the highest offset.
+READ_OFFSETS = {MESSAGES: "offset", OFFSET_GAPS: "last_offset", REMOVED_MESSAGES: "last_offset"}
+
+
+def append_messages(
+    spark: SparkSession,
+    folder: Path,
+    formats: dict[str, str],
+    ingested_at: datetime,
+    transaction: tuple[str, int],
+) -> None:
+    """Append what is staged in `folder` to bronze.messages in one commit.
+
+    Args:
+        folder: holds Parquet files in the shape of Spark's Kafka source.
+        formats: the format of each topic.
+        ingested_at: for all the messages.
+        transaction: application and version; Delta does nothing if it has committed them before.
+    """
+    columns = ", ".join(f"{name} {kind}" for name, kind, _ in MESSAGE_COLUMNS[:-2])
+    columns = columns.replace("timestamp_type", "timestampType")
+    literal = re.sub(r"([\\*?{}\[\]])", r"\\\1", str(folder))  # Spark takes a path for a pattern
+    format_map = F.from_json(F.lit(json.dumps(formats)), "map<string,string>")
+    reader = spark.read.schema(columns)
+    staged = reader.option("pathGlobFilter", "[0-9a-f]*").parquet(literal)
+    has_large = any(folder.glob(f"{LARGE}*"))
+    # The faster reader holds copies of all that it has read of a row group, and each open writer
+    # the largest message that it has compressed.
+    spark.conf.set("spark.sql.parquet.enableVectorizedReader", str(not has_large).lower())
+    spark.conf.set("spark.sql.parquet.compression.codec", "none" if has_large else "zstd")
+    spark.conf.set("parquet.page.size.row.check.max", "1" if has_large else "8")
+    if has_large:
+        # One after the other: the copies of two large messages at a time would not fit in memory.
+        large = reader.option("pathGlobFilter", f"{LARGE}*").parquet(literal).coalesce(1)
+        staged = staged.union(large)
+    frame = (
+        staged.withColumnRenamed("timestampType", "timestamp_type")
+        .withColumn("format", F.try_element_at(format_map, F.col("topic")))
+        .withColumn("ingested_at", F.timestamp_micros(F.lit(microseconds(ingested_at))))
+    )
+    application, version = transaction
+    writer = append(frame, MESSAGES).option("txnAppId", application).option("txnVersion", version)
+    writer.save()
+
+
+def record_files(spark: SparkSession, rows: list[dict]) -> None:
+    """Append rows, each by the names of FILE_COLUMNS, to bronze.landed_files in one commit."""
+    schema = ", ".join(f"{name} {kind}" for name, kind, _ in FILE_COLUMNS)
+    values = [[row[name] for name, _, _ in FILE_COLUMNS] for row in rows]
+    append(spark.createDataFrame(values, schema).coalesce(1), LANDED_FILES).save()
+
+
+def landed_files(spark: SparkSession, root: str, after_batch: int) -> dict[str, list[Row]]:
+    """Return the rows of bronze.landed_files by path: below `root`, or of later batches."""
+    wanted = F.col("path").startswith(root) | (F.col("batch") > after_batch)
+    landed: dict[str, list[Row]] = {}
+    for row in read(spark, LANDED_FILES).where(wanted).drop("landed_at").toLocalIterator():
+        landed.setdefault(row.path, []).append(row)
+    return landed
+
+
+def highest_partitions(spark: SparkSession, topics: set[str]) -> dict[str, int]:
+    """Return the highest partition of each topic of which a file has landed."""
+    highest: dict[str, int] = {}
+    for name in (LANDED_FILES, MESSAGES):  # the second is large: only for what the first lacks
+        if unseen := sorted(topics - highest.keys()):
+            table = read(spark, name).where(F.col("topic").isin(unseen))
+            highest.update(dict(table.groupBy("topic").agg(F.max("partition")).collect()))
+    return highest
+
+
+def forget_files(spark: SparkSession, batch: int, paths: Iterable[str]) -> None:
+    """Delete the rows of `paths` from a batch of bronze.landed_files that was never committed."""
+    listed = ", ".join(quoted(path) for path in paths)
+    if listed:
+        spark.sql(
+            f"delete from {by_path(LANDED_FILES)} where batch = {batch} and path in ({listed})"
+        )
+
+
+def record_gaps(
+    spark: SparkSession, gaps: list[tuple[str, int, int, int]], found_at: datetime
+) -> None:
+    """Add gaps (topic, partition, first and last offset) to bronze.offset_gaps, each once."""
+    moment = f"timestamp_micros({microseconds(found_at)})"
+    rows = ", ".join(
+        f"({quoted(topic)}, {partition}, {first}, {last}, {moment})"
+        for topic, partition, first, last in gaps
+    )
+    columns = ", ".join(name for name, _, _ in GAP_COLUMNS)
+    spark.sql(
+        f"merge into {by_path(OFFSET_GAPS)} as known "
+        f"using (select * from values {rows} as gap({columns})) as gap "
+        "on known.topic = gap.topic and known.partition = gap.partition "
+        "and known.first_offset = gap.first_offset "
+        # Kafka may have deleted more since a run that was killed recorded it.
+        "when matched and known.last_offset < gap.last_offset then update set * "
+        "when not matched then insert *"
+    )
+
+
+def next_offsets(spark: SparkSession, topics: Iterable[str]) -> dict[tuple[str, int], int]:
+    """Return the offset after the highest that bronze knows of each partition of the topics."""
+    following: dict[tuple[str, int], int] = {}
+    for name, column in READ_OFFSETS.items():
+        table = read(spark, name).where(F.col("topic").isin(list(topics)))
+        for row in table.groupBy("topic", "partition").agg(F.max(column)).collect():
+            topic, partition, highest = row
+            following[topic, partition] = max(highest + 1, following.get((topic, partition), 0))
+    return following

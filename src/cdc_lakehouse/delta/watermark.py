@@ -1,0 +1,13 @@
+"""How far a table has read its source: a version of the source, packed into a transaction number.
+
+Delta commits the number of a transaction together with the rows, so the two never differ.
+"""
+
+# Delta takes only a number that is higher than the last; each rebuild of the reader, which reads
+# the same versions again, counts from a new multiple of this.
+GENERATION = 2**40
+
+
+def version_of(mark: int) -> int:
+    """Return the version of the source that a transaction number names; -1 if there is none yet."""
+    return mark % GENERATION if mark >= 0 else -1
