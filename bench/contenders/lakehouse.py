@@ -111,12 +111,13 @@ class WarmLakehouse(Lakehouse):
         self.thread.submit(root_session, {}).result()
 
     def ingest(self, folder: Path) -> None:
+        from cdc_lakehouse.console.report import ingest_text
         from cdc_lakehouse.ingest.landing import ingest_files
 
         with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
             report = self.thread.submit(ingest_files, folder, project_dir=self.project).result()
         if report.problems:
-            raise RuntimeError(report.text())
+            raise RuntimeError(ingest_text(report))
 
     def write_result(self, path: Path) -> None:
         self.thread.submit(super().write_result, path).result()

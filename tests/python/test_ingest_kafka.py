@@ -19,6 +19,7 @@ from shop import TABLES, as_expected, expected_rows, sample_messages
 
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.console import cli
+from cdc_lakehouse.console.report import kafka_text
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.kafka.checkpoint import Checkpoint
 from cdc_lakehouse.ingest.kafka.options import Request, is_open_secret
@@ -118,8 +119,8 @@ def test_every_message_lands_byte_for_byte(lake, broker):
         ("store.orders", 2, "dts_canal", 1, 0, 0),
         ("stores", 0, "unrouted", 1, 0, 0),
     ]
-    assert "Unrouted: stores. Add a line each to seeds/topics.csv, then run" in report.text()
-    assert "3 topics, 5 messages" in report.text()
+    assert "Unrouted: stores. Add a line each to seeds/topics.csv, then run" in kafka_text(report)
+    assert "3 topics, 5 messages" in kafka_text(report)
     moment = datetime(2023, 11, 14, 22, 13, 20, 123000)
     kinds = ("topic", "partition", "offset", "key", "value", "timestamp_type", "format")
     assert lake.rows(*kinds) == [
@@ -142,7 +143,7 @@ def test_every_message_lands_byte_for_byte(lake, broker):
     commits = lake.commits()
     again = lake.ingest("store.orders,store.one,stores")
     assert again.landed == [] and lake.commits() == commits
-    assert "Nothing to land: no message is new in the 3 topics that were read." in again.text()
+    assert "Nothing to land: no message is new in the 3 topics that were read." in kafka_text(again)
 
     with open(lake.project / "seeds" / "topics.csv", "a") as routes:
         routes.write("stores,drs_json_c,,,,\n")
@@ -253,7 +254,7 @@ def test_deleted_offsets_are_refused_until_they_are_accepted(lake, broker, topic
         lake.ingest(topic, accept_gaps=True)
     broker.delete_before(topic, 14)
     report = lake.ingest(topic, accept_gaps=True)
-    assert f"Accepted: {topic}/0 lacks offsets 5 to 13 (9)" in report.text()
+    assert f"Accepted: {topic}/0 lacks offsets 5 to 13 (9)" in kafka_text(report)
     assert report.landed == [(topic, 0, "unrouted", 6, 14, 19)]
     gap = ("topic", "partition", "first_offset", "last_offset")
     assert lake.rows(*gap, table="offset_gaps") == [(topic, 0, 5, 13)]

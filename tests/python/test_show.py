@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from cdc_lakehouse.console import cli
-from cdc_lakehouse.console.report import text_table
+from cdc_lakehouse.console.text_table import text_table
 
 STATEMENTS = """
 create schema silver; create schema gold;

@@ -1,87 +1,54 @@
-"""What a run tells the person at the keyboard: plain text, and tables of it."""
+"""What a run tells the person at the keyboard."""
 
-import re
-import shutil
-import textwrap
-import unicodedata
 from collections import Counter
-from dataclasses import dataclass, field
 
-from cdc_lakehouse.errors import short_message
-from cdc_lakehouse.ingest.files import UNFIT_NAME, Refused, is_parquet
+from cdc_lakehouse.console.text_table import text_table
+from cdc_lakehouse.ingest.report import IngestReport, KafkaReport
+from cdc_lakehouse.operate.maintain import MaintainReport
 from cdc_lakehouse.operate.replay import Replay
 from cdc_lakehouse.routes import UNROUTED
 
 
-@dataclass
-class IngestReport:
-    """What a run landed, by topic and in total, and what it could not land."""
-
-    found: int = 0
-    files: int = 0
-    bytes: int = 0  # of the values
-    seconds: float = 0
-    messages: Counter[str] = field(default_factory=Counter)
-    formats: dict[str, str] = field(default_factory=dict)
-    rerouted: Counter[tuple[str, str]] = field(default_factory=Counter)  # by topic and format
-    notes: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-
-    def text(self) -> str:
-        """Return the summary that a person reads."""
-        lines = [reroute_text(self.rerouted)] if self.rerouted else []
-        if not self.files:
-            lines.append(
-                f"Nothing to land: {self.found:,} files found, none of them new and sound."
-            )
-        else:
-            lines += [
-                _counts({(t, self.formats[t]): n for t, n in self.messages.items()}),
-                f"{len(self.messages):,} topics, {sum(self.messages.values()):,} messages, "
-                f"{self.bytes:,} bytes, {self.files:,} files, {self.seconds:.1f} s",
-            ]
-        unrouted = sorted(t for t, name in self.formats.items() if name == UNROUTED)
-        if unrouted:
-            lines.append(
-                f"{unrouted_text(unrouted)} The topic of a line file is its folder's name."
-            )
-        lines += self.notes
-        if self.problems:
-            lines += [f"Not landed ({len(self.problems):,}):", *self.problems]
-        return "\n".join(lines)
+def ingest_text(report: IngestReport) -> str:
+    """Return what a person reads about an ingest of files."""
+    lines = [reroute_text(report.rerouted)] if report.rerouted else []
+    if not report.files:
+        lines.append(f"Nothing to land: {report.found:,} files found, none of them new and sound.")
+    else:
+        lines += [
+            _counts({(t, report.formats[t]): n for t, n in report.messages.items()}),
+            f"{len(report.messages):,} topics, {sum(report.messages.values()):,} messages, "
+            f"{report.bytes:,} bytes, {report.files:,} files, {report.seconds:.1f} s",
+        ]
+    unrouted = sorted(t for t, name in report.formats.items() if name == UNROUTED)
+    if unrouted:
+        lines.append(f"{unrouted_text(unrouted)} The topic of a line file is its folder's name.")
+    lines += report.notes
+    if report.problems:
+        lines += [f"Not landed ({len(report.problems):,}):", *report.problems]
+    return "\n".join(lines)
 
 
-@dataclass
-class KafkaReport:
-    """What a run landed of each partition of the topics that it read, and what it found out."""
-
-    topics: int = 0  # that were read
-    seconds: float = 0
-    # topic, partition, format, messages, first and last offset
-    landed: list[tuple[str, int, str, int, int, int]] = field(default_factory=list)
-    rerouted: Counter[tuple[str, str]] = field(default_factory=Counter)  # by topic and format
-    notes: list[str] = field(default_factory=list)
-
-    def text(self) -> str:
-        """Return the summary that a person reads."""
-        lines = [reroute_text(self.rerouted)] if self.rerouted else []
-        messages = sum(row[3] for row in self.landed)
-        if messages:
-            header = ["topic", "partition", "format", "messages", "first offset", "last offset"]
-            cells = [
-                [t, str(p), f, *(f"{n:,}" for n in numbers)] for t, p, f, *numbers in self.landed
-            ]
-            lines.append(text_table(header, cells))
-        else:
-            lines.append(
-                f"Nothing to land: no message is new in the {self.topics:,} topics that were read."
-            )
-        topics = len({row[0] for row in self.landed})
-        lines.append(f"{topics:,} topics, {messages:,} messages, {self.seconds:.1f} s")
-        unrouted = sorted({row[0] for row in self.landed if row[2] == UNROUTED})
-        if unrouted:
-            lines.append(unrouted_text(unrouted))
-        return "\n".join([*lines, *self.notes])
+def kafka_text(report: KafkaReport) -> str:
+    """Return what a person reads about an ingest from Kafka."""
+    lines = [reroute_text(report.rerouted)] if report.rerouted else []
+    messages = sum(row[3] for row in report.landed)
+    if messages:
+        header = ["topic", "partition", "format", "messages", "first offset", "last offset"]
+        cells = [
+            [t, str(p), f, *(f"{n:,}" for n in numbers)] for t, p, f, *numbers in report.landed
+        ]
+        lines.append(text_table(header, cells))
+    else:
+        lines.append(
+            f"Nothing to land: no message is new in the {report.topics:,} topics that were read."
+        )
+    topics = len({row[0] for row in report.landed})
+    lines.append(f"{topics:,} topics, {messages:,} messages, {report.seconds:.1f} s")
+    unrouted = sorted({row[0] for row in report.landed if row[2] == UNROUTED})
+    if unrouted:
+        lines.append(unrouted_text(unrouted))
+    return "\n".join([*lines, *report.notes])
 
 
 def unrouted_text(topics: list[str]) -> str:
@@ -120,62 +87,18 @@ def replay_text(replay: Replay) -> str:
     return "\n".join(lines) or "Nothing to replay: no message matches."
 
 
-def problem(path: str, error: Exception) -> str:
-    """Return the sentence that says why the file at `path` was not landed, and what to do."""
-    shown = ascii(path) if UNFIT_NAME.search(path) else path
-    if isinstance(error, Refused):
-        return f"{shown} {error}"
-    if isinstance(error, EOFError):
-        return f"{shown} is a truncated gzip file. Deliver it again, whole."
-    if isinstance(error, OSError) and error.strerror:
-        return f"{shown} cannot be landed: {error.strerror}. Remove the cause and run again."
-    kind = "Parquet" if is_parquet(path) else "gzip"
-    reason = (short_message(error).splitlines() or ["no reason given"])[0].strip(" .")
-    return f"{shown} is not a sound {kind} file: {reason}. Deliver it again, whole."
-
-
-def text_table(header: list[str], cells: list[list[str | None]], limit: int = 60) -> str:
-    """Return a table of text; columns beyond the terminal's width (120 in a pipe) go on below.
-
-    Args:
-        limit: the width at which a cell is cut.
-    """
-    columns = [_column(name, values, limit) for name, *values in zip(header, *cells, strict=True)]
-    room = shutil.get_terminal_size((120, 24)).columns
-    gap = " " if sum(_width(c[0]) + 2 for c in columns) - 2 > room else "  "
-    blocks: list[list[list[str]]] = [[]]
-    for column in columns:
-        if blocks[-1] and sum(_width(c[0]) + len(gap) for c in [*blocks[-1], column]) > room + len(
-            gap
-        ):
-            blocks.append([columns[0]])  # most often the key
-        blocks[-1].append(column)
-    return "\n\n".join(_joined(block, gap) for block in blocks)
-
-
-def _joined(columns: list[list[str]], gap: str) -> str:
-    tallest = max(map(len, columns))
-    columns = [[" " * _width(c[0])] * (tallest - len(c)) + c for c in columns]
-    return "\n".join(gap.join(line).rstrip() for line in zip(*columns, strict=True))
-
-
-def _column(name: str, values: list[str | None], limit: int) -> list[str]:
-    # Control characters would move the cursor, or worse.
-    texts = ["NULL" if v is None else re.sub(r"[\x00-\x1f\x7f-\x9f]", "·", v) for v in values]
-    texts = [text if len(text) <= limit else text[: limit - 1] + "…" for text in texts]
-    width = max(map(_width, texts), default=0)
-    # A long name of a narrow column is broken after an underscore.
-    words = textwrap.wrap(name.replace("_", "_ "), max(8, width), break_long_words=False)
-    heads = [line.replace("_ ", "_") for line in words]
-    width = max(width, *map(_width, heads))
-    numbers = all(re.fullmatch(r"NULL|-?[\d.,]+(E-?\d+)?", text) for text in texts)
-    lines = [*heads, "-" * width, *texts]
-    blanks = [" " * (width - _width(line)) for line in lines]
-    return [b + t if numbers else t + b for b, t in zip(blanks, lines, strict=True)]
-
-
-def _width(text: str) -> int:
-    return len(text) + sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+def maintain_text(report: MaintainReport) -> str:
+    """Return what a person reads about a maintenance."""
+    header = ["table", "files before", "files", "bytes before", "bytes"]
+    header += ["files deleted", "bytes deleted", "files on disk", "log entries"]
+    rows = [[t.table, *(f"{n:,}" for n in list(vars(t).values())[1:])] for t in report.tables]
+    lines = [text_table(header, rows)] if rows else ["There are no tables yet."]
+    if report.left_overs:
+        lines.append(f"{report.left_overs:,} left-overs of killed runs removed from tmp")
+    lines.append(f"{len(rows):,} tables, {report.seconds:.1f} s")
+    if report.problems:
+        lines += [f"Left out ({len(report.problems):,}):", *report.problems]
+    return "\n".join([*lines[:-1], *report.notes, lines[-1]] if report.notes else lines)
 
 
 def _counts(messages: dict[tuple[str, str], int]) -> str:

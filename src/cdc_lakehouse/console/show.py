@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StructField, StructType
 
 from cdc_lakehouse.bronze import tables as bronze
-from cdc_lakehouse.console.report import text_table
+from cdc_lakehouse.console.text_table import text_table
 from cdc_lakehouse.delta.log import bytes_since, count_rows, is_table
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.functions import register_functions

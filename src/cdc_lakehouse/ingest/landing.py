@@ -16,7 +16,6 @@ from pyspark.sql import Row, SparkSession
 
 from cdc_lakehouse.bronze import deliveries, operations
 from cdc_lakehouse.bronze import tables as bronze
-from cdc_lakehouse.console.report import IngestReport, problem
 from cdc_lakehouse.delta.log import bytes_since
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.files import (
@@ -28,6 +27,7 @@ from cdc_lakehouse.ingest.files import (
     is_parquet,
     stage,
 )
+from cdc_lakehouse.ingest.report import IngestReport, problem
 from cdc_lakehouse.routes import Routes, read_routes
 from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import lakehouse_dir, make_folder, warehouse_path

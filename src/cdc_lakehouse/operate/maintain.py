@@ -17,7 +17,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse.bronze import tables as bronze
-from cdc_lakehouse.console.report import text_table
 from cdc_lakehouse.delta.log import snapshot, transaction_version
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError, short_message
@@ -75,19 +74,6 @@ class MaintainReport:
     notes: list[str] = field(default_factory=list)  # nothing to be done about
     problems: list[str] = field(default_factory=list)
     seconds: float = 0
-
-    def text(self) -> str:
-        """Return the summary that a person reads."""
-        header = ["table", "files before", "files", "bytes before", "bytes"]
-        header += ["files deleted", "bytes deleted", "files on disk", "log entries"]
-        rows = [[t.table, *(f"{n:,}" for n in list(vars(t).values())[1:])] for t in self.tables]
-        lines = [text_table(header, rows)] if rows else ["There are no tables yet."]
-        if self.left_overs:
-            lines.append(f"{self.left_overs:,} left-overs of killed runs removed from tmp")
-        lines.append(f"{len(rows):,} tables, {self.seconds:.1f} s")
-        if self.problems:
-            lines += [f"Left out ({len(self.problems):,}):", *self.problems]
-        return "\n".join([*lines[:-1], *self.notes, lines[-1]] if self.notes else lines)
 
 
 def parse_duration(text: str) -> timedelta:

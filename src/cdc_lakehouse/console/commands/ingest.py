@@ -73,17 +73,19 @@ def _add_kafka(command: argparse.ArgumentParser) -> None:
 
 def _ingest_files(options: argparse.Namespace) -> int:
     """Land the new files below a folder and print what was landed."""
+    from cdc_lakehouse.console.report import ingest_text
     from cdc_lakehouse.ingest.landing import ingest_files
 
     path = Path(options.path).absolute()
     project_dir = enter_project(options.project_dir)
     report = ingest_files(path, topic=options.topic, project_dir=project_dir)
-    print(report.text())
+    print(ingest_text(report))
     return 1 if report.problems else 0
 
 
 def _ingest_kafka(options: argparse.Namespace) -> int:
     """Land what is new in Kafka's topics and print what was landed."""
+    from cdc_lakehouse.console.report import kafka_text
     from cdc_lakehouse.ingest.kafka.options import Request, parse_options
     from cdc_lakehouse.ingest.kafka.source import ingest_kafka
 
@@ -104,7 +106,8 @@ def _ingest_kafka(options: argparse.Namespace) -> int:
         accept_gaps=options.accept_gaps,
         recover=options.recover,
     )
-    print(ingest_kafka(request, project_dir=enter_project(options.project_dir)).text())
+    report = ingest_kafka(request, project_dir=enter_project(options.project_dir))
+    print(kafka_text(report))
     return 0
 
 

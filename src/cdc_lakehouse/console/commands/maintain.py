@@ -20,9 +20,10 @@ def add(commands: Commands) -> None:
 
 def _maintain(options: argparse.Namespace) -> int:
     """Compact, checkpoint and vacuum the tables, and print what became of each."""
+    from cdc_lakehouse.console.report import maintain_text
     from cdc_lakehouse.operate.maintain import maintain, parse_duration
 
     enter_project(options.project_dir)
     report = maintain(parse_duration(options.retention), options.wait)
-    print(report.text())
+    print(maintain_text(report))
     return 1 if report.problems else 0

@@ -16,7 +16,6 @@ from pyspark.sql.streaming import StreamingQuery
 
 from cdc_lakehouse.bronze import deliveries, operations
 from cdc_lakehouse.bronze import tables as bronze
-from cdc_lakehouse.console.report import KafkaReport
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.kafka.checkpoint import Checkpoint, Position, Unreadable
 from cdc_lakehouse.ingest.kafka.cluster import Cluster, check_reachable
@@ -27,6 +26,7 @@ from cdc_lakehouse.ingest.kafka.options import (
     source_options,
     write_offsets,
 )
+from cdc_lakehouse.ingest.report import KafkaReport
 from cdc_lakehouse.routes import UNROUTED, Routes, read_routes
 from cdc_lakehouse.runtime.jars import installed_jars
 from cdc_lakehouse.runtime.locks import hold

@@ -1,0 +1,48 @@
+"""What a run of an ingest landed, and what it could not."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from cdc_lakehouse.errors import short_message
+from cdc_lakehouse.ingest.files import UNFIT_NAME, Refused, is_parquet
+
+
+@dataclass
+class IngestReport:
+    """What a run landed, by topic and in total, and what it could not land."""
+
+    found: int = 0
+    files: int = 0
+    bytes: int = 0  # of the values
+    seconds: float = 0
+    messages: Counter[str] = field(default_factory=Counter)
+    formats: dict[str, str] = field(default_factory=dict)
+    rerouted: Counter[tuple[str, str]] = field(default_factory=Counter)  # by topic and format
+    notes: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass
+class KafkaReport:
+    """What a run landed of each partition of the topics that it read, and what it found out."""
+
+    topics: int = 0  # that were read
+    seconds: float = 0
+    # topic, partition, format, messages, first and last offset
+    landed: list[tuple[str, int, str, int, int, int]] = field(default_factory=list)
+    rerouted: Counter[tuple[str, str]] = field(default_factory=Counter)  # by topic and format
+    notes: list[str] = field(default_factory=list)
+
+
+def problem(path: str, error: Exception) -> str:
+    """Return the sentence that says why the file at `path` was not landed, and what to do."""
+    shown = ascii(path) if UNFIT_NAME.search(path) else path
+    if isinstance(error, Refused):
+        return f"{shown} {error}"
+    if isinstance(error, EOFError):
+        return f"{shown} is a truncated gzip file. Deliver it again, whole."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{shown} cannot be landed: {error.strerror}. Remove the cause and run again."
+    kind = "Parquet" if is_parquet(path) else "gzip"
+    reason = (short_message(error).splitlines() or ["no reason given"])[0].strip(" .")
+    return f"{shown} is not a sound {kind} file: {reason}. Deliver it again, whole."
