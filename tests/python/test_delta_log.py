@@ -1,15 +1,19 @@
 """Sizes and transactions of a table, as the files of its log say them."""
 
 import json
+from shutil import copytree
 
 import pytest
 
+from cdc_lakehouse.delta.disk import files_on_disk
 from cdc_lakehouse.delta.log import (
     bytes_since,
+    count_commits,
     earliest_version,
     keeps_rows_since,
     last_transactions,
     partitions_since,
+    tables_in,
 )
 
 
@@ -106,3 +110,22 @@ def test_a_table_that_is_not_there_has_nothing(tmp_path):
     assert bytes_since(tmp_path, None) is None
     assert last_transactions(tmp_path) is None
     assert not keeps_rows_since(tmp_path, 0)
+
+
+def test_a_table_is_a_folder_whose_log_has_a_commit(table):
+    schema = table / "gold.db"
+    copytree(table / "_delta_log", schema / "orders" / "_delta_log")
+    killed = schema / "killed" / "_delta_log"
+    killed.mkdir(parents=True)
+    (killed / f".{0:020}.json.tmp").write_text("")
+    (schema / "notes").mkdir()
+    assert tables_in(schema) == [schema / "orders"]
+    assert [count_commits(schema / name) for name in ("orders", "killed", "notes")] == [3, 0, 0]
+
+
+def test_files_that_vacuum_leaves_alone_are_not_counted(table):
+    for name in ("a.parquet", "part=1/b.parquet", ".a.parquet.crc", "_latest_changes.json"):
+        path = table / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("four")
+    assert files_on_disk(table) == (2, 8)

@@ -6,7 +6,7 @@ from pathlib import Path
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
-from cdc_lakehouse.delta.log import transaction_version
+from cdc_lakehouse.delta.log import is_table, transaction_version
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.sql import identifier, quoted
@@ -89,14 +89,14 @@ TABLES = {
 def create_tables(spark: SparkSession) -> None:
     """Create what is missing of bronze, by path; needs no metastore."""
     for name, (columns, clauses) in TABLES.items():
-        if _exists(name):
+        if is_table(folder_of(name)):
             continue
         listed = ", ".join(f"{col} {kind} comment {quoted(text)}" for col, kind, text in columns)
         try:
             spark.sql(f"create table {by_path(name)} ({listed}) using delta {clauses}")
         except PySparkException:
             # dbt and ingest may both be the first: only one of them makes the first commit.
-            if not _exists(name):
+            if not is_table(folder_of(name)):
                 raise
 
 
@@ -165,11 +165,6 @@ def append(frame: DataFrame, name: str) -> DataFrameWriter:
 def folder_of(name: str) -> Path:
     """Return the folder of the bronze table `name`."""
     return warehouse_path("bronze", name)
-
-
-def _exists(name: str) -> bool:
-    # A first commit that was killed leaves the folder, but no *.json in it.
-    return any((folder_of(name) / "_delta_log").glob("*.json"))
 
 
 def microseconds(moment: datetime) -> int:

@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructField, Struc
 
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.console.text_table import text_table
-from cdc_lakehouse.delta.log import bytes_since, count_rows, is_table
+from cdc_lakehouse.delta.log import bytes_since, count_rows, is_table, tables_in
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.functions import register_functions
 from cdc_lakehouse.runtime.locks import hold
@@ -194,10 +194,8 @@ def _gold_table(spark: SparkSession, title: str, name: str, rows: int) -> str:
 
 def _holds_much() -> bool:
     """Tell whether there is so much to read that plans are worth compiling."""
-    tables = [warehouse_path("silver", "events")]
-    tables += [
-        log.parent for log in warehouse_path("gold_storage", "x").parent.glob("*/_delta_log")
-    ]
+    gold = warehouse_path("gold_storage", "x").parent
+    tables = [warehouse_path("silver", "events"), *tables_in(gold)]
     sizes = [bytes_since(path, None) for path in tables]
     return None in sizes or sum(sizes) > FEW_STORED_BYTES
 

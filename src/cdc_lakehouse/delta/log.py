@@ -7,11 +7,30 @@ from pathlib import Path
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+LOG = "_delta_log"  # the folder of a table that holds its commits
+
 
 def snapshot(spark: SparkSession, path: Path):
     """Return the latest state of the table in a folder, an object of Delta's."""
     nothing = spark._jvm.scala.Option.empty()
     return _log(spark, path).update(False, nothing, nothing)
+
+
+def latest_version(spark: SparkSession, path: Path) -> int:
+    """Return the number of the table's latest commit."""
+    return snapshot(spark, path).version()
+
+
+def live_files(spark: SparkSession, path: Path) -> tuple[int, int]:
+    """Return number and bytes of the files that the table consists of."""
+    latest = snapshot(spark, path)
+    return latest.numOfFiles(), latest.sizeInBytes()
+
+
+def clean_log(spark: SparkSession, path: Path) -> None:
+    """Write a checkpoint, and delete the commits that Delta need not keep any longer."""
+    latest = snapshot(spark, path)
+    latest.deltaLog().checkpointAndCleanUpDeltaLog(latest, spark._jvm.scala.Option.empty())
 
 
 def table_properties(spark: SparkSession, path: Path) -> dict[str, str]:
@@ -95,8 +114,21 @@ def earliest_version(path: Path) -> int | None:
 
 
 def is_table(path: Path) -> bool:
-    """Tell whether the folder holds a Delta table."""
+    """Tell whether the folder holds a Delta table.
+
+    It does not while its first commit is not made, or if that was killed.
+    """
     return _last_commit(path) is not None
+
+
+def tables_in(folder: Path) -> list[Path]:
+    """Return the folders in `folder` that hold Delta tables, sorted."""
+    return sorted(path for path in folder.glob("*") if is_table(path))
+
+
+def count_commits(path: Path) -> int:
+    """Return how many commits the table's log still holds."""
+    return sum(1 for _ in _commits(path))
 
 
 def count_rows(spark: SparkSession, path: Path) -> int:
@@ -170,7 +202,7 @@ def _actions_since(path: Path, version: int, last: int | None = None) -> Iterato
         newest = _last_commit(path)
         last = int(newest.stem) if newest else -1
     for commit in range(version + 1, last + 1):
-        with open(path / "_delta_log" / f"{commit:020}.json", encoding="utf-8") as actions:
+        with open(path / LOG / f"{commit:020}.json", encoding="utf-8") as actions:
             yield from map(json.loads, actions)
 
 
@@ -179,4 +211,4 @@ def _last_commit(path: Path) -> Path | None:
 
 
 def _commits(path: Path) -> Iterator[Path]:
-    return (path / "_delta_log").glob("[0-9]*[0-9].json")
+    return (path / LOG).glob("[0-9]*[0-9].json")

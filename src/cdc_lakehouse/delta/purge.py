@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.delta.log import snapshot
+from cdc_lakehouse.delta.log import LOG, snapshot
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 
@@ -48,7 +48,7 @@ def purge(spark: SparkSession, table: str) -> None:
 def _shorten_log(spark: SparkSession, table: str) -> None:
     """Write a checkpoint and delete all of the log before it: commits hold statistics of files."""
     location = spark.sql(f"describe detail {table}").first().location
-    folder = Path(location.removeprefix("file:")) / "_delta_log"
+    folder = Path(location.removeprefix("file:")) / LOG
     latest = snapshot(spark, folder.parent)
     latest.deltaLog().checkpoint(latest, spark._jvm.scala.Option.empty())
     if not list(folder.glob(f"{latest.version():020}.checkpoint*.parquet")):

@@ -32,7 +32,7 @@ from cdc_lakehouse.bronze.removal import (
     runs_of,
 )
 from cdc_lakehouse.bronze.tables import MESSAGES
-from cdc_lakehouse.delta.log import snapshot, transaction_version
+from cdc_lakehouse.delta.log import latest_version, transaction_version
 from cdc_lakehouse.delta.purge import purge, remove_left_overs
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_commit
@@ -320,7 +320,7 @@ def _rows(spark: SparkSession, table: str) -> int:
 def _advance_watermark(spark: SparkSession) -> None:
     """Let silver have read the commits of bronze that only removed: their files are to go."""
     mark = _watermark(spark)
-    read, last = version_of(mark), snapshot(spark, warehouse_path("bronze", MESSAGES)).version()
+    read, last = version_of(mark), latest_version(spark, warehouse_path("bronze", MESSAGES))
     if read == last:
         return
     _refuse_unsettled(spark, read)

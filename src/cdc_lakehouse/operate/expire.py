@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.bronze.removal import IDENTITY, RETENTION, Removal, interrupted, runs_of
-from cdc_lakehouse.delta.log import transaction_version
+from cdc_lakehouse.delta.log import is_table, transaction_version
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.locks import hold
@@ -78,7 +78,7 @@ def apply_retention(spark: SparkSession, older_than: str, dry_run: bool = False)
     if not re.fullmatch(AGE, older_than):
         raise LakehouseError(f"{older_than!r} is no age. Give a number and a unit: '400 days'.")
     events = warehouse_path("silver", "events")
-    if not (events / "_delta_log").exists():
+    if not is_table(events):
         raise LakehouseError("There is no silver.events yet: nothing is settled. Run `dbt build`.")
     bronze.create_tables(spark)
     expired = Expired()

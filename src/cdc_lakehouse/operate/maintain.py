@@ -1,6 +1,5 @@
 """Keep the Delta tables of the lakehouse small: compact, checkpoint, vacuum, clean up."""
 
-import os
 import re
 import shutil
 import time
@@ -17,7 +16,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse.bronze import tables as bronze
-from cdc_lakehouse.delta.log import snapshot, transaction_version
+from cdc_lakehouse.delta.disk import files_on_disk
+from cdc_lakehouse.delta.log import (
+    clean_log,
+    count_commits,
+    is_table,
+    live_files,
+    tables_in,
+    transaction_version,
+)
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.locks import hold
@@ -161,9 +168,9 @@ def _maintain_schemas(
     retention: timedelta,
     report: MaintainReport,
 ) -> None:
-    for log in sorted((lakehouse_dir() / "warehouse").glob("*.db/*/_delta_log")):
-        path = log.parent
-        if not wanted(path) or not any(log.glob("*.json")):
+    schemas = sorted((lakehouse_dir() / "warehouse").glob("*.db"))
+    for path in (path for schema in schemas for path in tables_in(schema)):
+        if not wanted(path):
             continue
         try:
             _maintain_table(spark, path, retention, report)
@@ -175,24 +182,21 @@ def _maintain_table(
     spark: SparkSession, path: Path, retention: timedelta, report: MaintainReport
 ) -> None:
     table = f"delta.{identifier(str(path))}"
-    before = snapshot(spark, path)
-    done = Maintained(_name(path), before.numOfFiles(), before.sizeInBytes())
+    done = Maintained(_name(path), *live_files(spark, path))
     if done.files_before:
         spark.sql(f"optimize {table}").collect()
     if lag := _lag_of_silver(spark, path, retention):
         report.notes.append(lag)
     else:
-        files, size = _on_disk(path)
-        if files > snapshot(spark, path).numOfFiles():
+        files, size = files_on_disk(path)
+        if files > live_files(spark, path)[0]:
             spark.sql(f"vacuum {table} retain {retention.total_seconds() / 3600} hours").collect()
-        left, size_left = _on_disk(path)
+        left, size_left = files_on_disk(path)
         done.files_deleted, done.bytes_deleted = files - left, size - size_left
-    after = snapshot(spark, path)
-    none = spark._jvm.scala.Option.empty()
-    after.deltaLog().checkpointAndCleanUpDeltaLog(after, none)
-    done.files, done.bytes = after.numOfFiles(), after.sizeInBytes()
-    done.files_on_disk, _ = _on_disk(path)
-    done.log_entries = sum(1 for _ in (path / "_delta_log").glob("*.json"))
+    clean_log(spark, path)
+    done.files, done.bytes = live_files(spark, path)
+    done.files_on_disk, _ = files_on_disk(path)
+    done.log_entries = count_commits(path)
     report.tables.append(done)
 
 
@@ -203,7 +207,7 @@ def _lag_of_silver(spark: SparkSession, path: Path, retention: timedelta) -> str
     since. What is older than the retention may go only when silver has read it.
     """
     events = warehouse_path("silver", "events")
-    if path != warehouse_path("bronze", bronze.MESSAGES) or not (events / "_delta_log").exists():
+    if path != warehouse_path("bronze", bronze.MESSAGES) or not is_table(events):
         return None
     mark = transaction_version(spark, events, "bronze.messages")
     if mark < 0:
@@ -223,20 +227,6 @@ def _lag_of_silver(spark: SparkSession, path: Path, retention: timedelta) -> str
         f"{_name(path)} was not vacuumed: silver has yet to read {unread.commits:,} commits of it, "
         f"the first of {unread.first:%Y-%m-%d %H:%M}. Run `dbt run` first."
     )
-
-
-def _on_disk(path: Path) -> tuple[int, int]:
-    """Return number and bytes of a table's files on disk, those aside that VACUUM leaves alone.
-
-    These are its log, checksums, and whatever begins with _.
-    """
-    sizes = []
-    for folder, _, names in os.walk(path):
-        for name in names:
-            if "_delta_log" not in folder and not name.startswith((".", "_")):
-                with suppress(FileNotFoundError):  # an ingest renames what it writes
-                    sizes.append(os.path.getsize(os.path.join(folder, name)))
-    return len(sizes), sum(sizes)
 
 
 def _name(path: Path) -> str:

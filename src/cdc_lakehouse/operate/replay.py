@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from cdc_lakehouse.bronze import operations
 from cdc_lakehouse.bronze import tables as bronze
-from cdc_lakehouse.delta.log import transaction_version
+from cdc_lakehouse.delta.log import is_table, transaction_version
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import Routes, covers, read_routes
@@ -139,7 +139,7 @@ def replay(selection: Selection, project_dir: str | Path = ".") -> Replay:
     """
     selection.check()
     routes = read_routes(Path(project_dir))
-    if not any(warehouse_path("silver", "events").glob("_delta_log/*.json")):
+    if not is_table(warehouse_path("silver", "events")):
         raise LakehouseError(
             f"{lakehouse_dir()} has no silver.events yet, so no message has an outcome. "
             "Run `dbt build` first."
