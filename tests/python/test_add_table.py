@@ -20,14 +20,9 @@ from jinja2 import Template
 from shop import as_text, write_messages
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.gold.add_table import (
-    Gold,
-    SourceTable,
-    find_table,
-    gold_names,
-    split_names,
-    with_problems_of,
-)
+from cdc_lakehouse.gold.add_table import Gold
+from cdc_lakehouse.gold.model_sql import gold_names, with_problems_of
+from cdc_lakehouse.gold.source_tables import SourceTable, find_table, split_names
 from cdc_lakehouse.gold.value_types import Fit
 
 WITH_TWO_KEYS = ("dts_avro", "oms_shareplex")
@@ -244,7 +239,7 @@ class World:
 
 
 def _seen():
-    from cdc_lakehouse.gold.add_table import seen_tables
+    from cdc_lakehouse.gold.source_tables import seen_tables
     from dbt.adapters.lakehouse.connections import root_session
 
     return seen_tables(root_session({}).newSession())

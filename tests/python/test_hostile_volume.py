@@ -27,7 +27,8 @@ from laboratory import change, thing, write_models
 from shop import write_messages
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.gold.add_table import Gold, gold_names
+from cdc_lakehouse.gold.add_table import Gold
+from cdc_lakehouse.gold.model_sql import gold_names
 
 pytestmark = pytest.mark.long
 
@@ -444,7 +445,7 @@ def test_no_name_is_carried_out(world):
 
 
 def _seen():
-    from cdc_lakehouse.gold.add_table import seen_tables
+    from cdc_lakehouse.gold.source_tables import seen_tables
     from dbt.adapters.lakehouse.connections import root_session
 
     return seen_tables(root_session({}).newSession())

@@ -17,7 +17,8 @@ import yaml
 from laboratory import change
 from shop import as_text, write_messages
 
-from cdc_lakehouse.gold.add_table import Gold, find_table, seen_tables
+from cdc_lakehouse.gold.add_table import Gold
+from cdc_lakehouse.gold.source_tables import find_table, seen_tables
 
 REPORTS = json.loads(
     Path(__file__).with_name("public_reports").joinpath("reports.json").read_text()

@@ -67,6 +67,10 @@ class Fit:
     data_type: str
     texts: int
 
+    def values_seen(self) -> str:
+        """Return in words how many values the type was found to fit."""
+        return "the one value seen" if self.texts == 1 else f"all {self.texts:,} values seen"
+
 
 def fits_of_tables(spark: SparkSession) -> dict[tuple, dict[str, Fit]]:
     """Return of each table (database, schema, table) the columns that a type fits."""

@@ -37,7 +37,7 @@ from cdc_lakehouse.delta.purge import purge, remove_left_overs
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_commit
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.gold.add_table import SourceTable, find_table, split_names
+from cdc_lakehouse.gold.source_tables import SourceTable, find_table, split_names
 from cdc_lakehouse.operate.other_tables import (
     UNKNOWN_REMEDY,
     Finder,

@@ -1,0 +1,111 @@
+"""The SQL of gold models that add-table writes, and what it reads of those that are there."""
+
+import re
+from collections.abc import Iterable
+
+from cdc_lakehouse.gold.source_tables import SourceTable
+from cdc_lakehouse.sql import identifier, quoted
+
+# Words that a column may have as its name in Spark, but that readers of SQL stumble over.
+RESERVED = """
+    all and anti any as authorization both case cast check collate column constraint create cross
+    current_date current_time current_timestamp current_user else end escape except false fetch
+    filter for foreign from full grant group having in inner intersect into is join keys leading
+    left natural not null on only or order outer overlaps pivot primary qualify references right
+    select semi session_user some table then to trailing true union unique unknown user using
+    when where window with
+"""
+
+
+def gold_names(columns: Iterable[str], reserved: Iterable[str] = ()) -> dict[str, str]:
+    """Return of each source column the name that it can have in Delta, dbt and this project.
+
+    Names that start with _ are the project's own, and case does not tell columns apart in Spark.
+    Of several that become the same, all but the first, or the one that is as it is, get a number.
+    """
+    columns = list(columns)
+    safe = {name: re.sub(r"\W", "_", name.lower()).lstrip("_") or "column" for name in columns}
+    names = {name: name for name in columns if safe[name] == name and name not in reserved}
+    taken = {*names.values(), *reserved}
+    for name in columns:
+        if name not in names:
+            numbered = (f"{safe[name]}_{number}" for number in range(2, len(taken) + 3))
+            candidates = (safe[name], *numbered)
+            names[name] = next(each for each in candidates if each not in taken)
+            taken.add(names[name])
+    return names
+
+
+def model_sql(table: SourceTable, names: dict[str, str], is_history: bool) -> str:
+    """Return the text of a model's SQL file."""
+    lines = ["{{ config(materialized='history') }}\n"] if is_history else []
+    lines += ["select", "    {{ change_columns() }},"]
+    for column in table.columns:
+        text, data_type = f"image[{_literal(column)}]", table.data_type(column)
+        if data_type == "binary":
+            text = f"unhex({text})"
+        elif data_type != "string":
+            text = f"try_cast({text} as {data_type})"
+        name = identifier(names[column]) if needs_backticks(names[column]) else names[column]
+        comma = "" if column == table.columns[-1] else ","
+        lines.append(f"    {text} as {name}{comma}{_comment(table, column)}")
+    lines.append("from {{ ref('row_images') }}")
+    conditions = [f"{name} = {_literal(value)}" for name, value in table.place() if value]
+    if table.schema is None and not table.is_alone:
+        conditions.insert(1, "schema_name is null")
+    where = f"where {' and '.join(conditions)}"
+    if len(where) > 100:
+        where = "where\n    " + "\n    and ".join(conditions)
+    return "\n".join([*lines, where]) + "\n"
+
+
+def _comment(table: SourceTable, column: str) -> str:
+    fit = table.fits.get(column)
+    if not fit:
+        return ""
+    if table.is_inferred(column):
+        return f"  -- inferred from {fit.values_seen()}; a text that it alters is in _problems"
+    return f"  -- {fit.data_type} fits {fit.values_seen()}"
+
+
+def reads(sql: str, table: SourceTable) -> bool:
+    """Tell whether the where clause of a model, which may list several tables, names a table."""
+    return all(
+        re.search(rf"\b{name}\s*(=|in\s*\([^)]*?)\s*{re.escape(_literal(value))}", sql)
+        for name, value in table.place()
+        if value is not None and (name != "schema_name" or name in sql)
+    )
+
+
+def with_problems_of(sql: str, model: str) -> str | None:
+    """Return the text of gold_problems.sql with a model in its list; None if it has no list."""
+    listed = re.search(r"problems_of\(\s*\[(.*?)\]", sql, re.DOTALL)
+    if not listed:
+        return None
+    refs = list(re.finditer(r"(\s*)ref\(\s*['\"](\w+)['\"]\s*\)", listed[1]))
+    if model in (ref[2] for ref in refs):
+        return sql
+    entry, place = f"ref('{model}')", listed.start(1)
+    before = [ref for ref in refs if ref[2] < model]
+    if before:
+        place += before[-1].end()
+        entry = f",{before[-1][1] or ' '}{entry}"
+    elif refs:
+        place += refs[0].end(1)
+        entry = f"{entry},{refs[0][1] or ' '}"
+    return sql[:place] + entry + sql[place:]
+
+
+def needs_backticks(name: str) -> bool:
+    """Tell whether a column's name stands in backticks in a model."""
+    return name in RESERVED.split() or not re.fullmatch("[a-z][a-z0-9_]*", name)
+
+
+def _literal(text: str) -> str:
+    """Return a text as a literal of Spark SQL that shows in an editor, and has no { for Jinja."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]", code_point, quoted(text))
+
+
+def code_point(match: re.Match) -> str:
+    """Return a character that was found as SQL, YAML and JSON escape it."""
+    return f"\\u{ord(match[0]):04x}"

@@ -1,0 +1,119 @@
+"""The YAML of gold models that add-table writes, and what it reads of files that are there."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.gold.model_sql import code_point, needs_backticks
+from cdc_lakehouse.gold.source_tables import SourceTable
+
+ANCHORS = """anchors:
+  - &sequence {name: _sequence, data_type: string, description: "{{ doc('sequence') }}"}
+  - &committed_at {name: _committed_at, data_type: timestamp, description: "{{ doc('committed_at') }}"}
+  - &operation {name: _operation, data_type: string, description: "{{ doc('gold_operation') }}"}
+  - &problems
+    name: _problems
+    data_type: "array<struct<column: string, code: string, text: string>>"
+    description: "{{ doc('problems') }}"
+  - &source_table {name: _source_table, data_type: string, description: "{{ doc('source_table') }}"}
+  - &topic {name: _topic, data_type: string, description: "{{ doc('topic') }}"}
+  - &partition {name: _partition, data_type: int, description: "{{ doc('partition') }}"}
+  - &offset {name: _offset, data_type: bigint, description: "{{ doc('offset') }}"}
+  - &row_number {name: _row_number, data_type: int, description: "{{ doc('row_number') }}"}
+  - &bronze_version {name: _bronze_version, data_type: bigint, description: "{{ doc('bronze_version') }}"}
+
+models:
+"""  # noqa: E501
+
+
+def model_yaml(
+    table: SourceTable,
+    names: dict[str, str],
+    key: Sequence[str],
+    model: str,
+    is_history: bool,
+) -> str:
+    """Return the entry of a model in the YAML file of its folder."""
+    key_names = [_scalar(names[name]) for name in key]
+    row = _tidy(" and ".join(names[name] for name in key))
+    source = _tidy(".".join(value for _, value in table.place() if value))
+    if is_history:
+        says = f"Versions of the rows of {source}. One row per {row} and version."
+    else:
+        says = f"Rows of {source} as they are now. One row per {row}."
+    lines = [
+        f"  - name: {_scalar(model)}",
+        f"    description: {_scalar(says)}",
+        f"    constraints: [{{type: primary_key, columns: [{', '.join(key_names)}]}}]",
+    ]
+    if not is_history:  # whose values and keys are those of the table
+        lines.append(
+            "    data_tests: [changes_have_a_key, dropped_tables_have_no_rows,"
+            " source_columns_are_read, values_fit_their_types]"
+        )
+    lines.append("    columns:")
+    for column in table.columns:
+        parts = [f"name: {_scalar(names[column])}"]
+        if needs_backticks(names[column]):
+            parts.append("quote: true")
+        parts.append(f"data_type: {_scalar(table.data_type(column))}")
+        source = [f"source: {_quoted(_for_jinja(column))}"] if names[column] != column else []
+        inferred = ["inferred: true"] if table.is_inferred(column) else []
+        if source or inferred:
+            parts.append(f"meta: {{{', '.join(source + inferred)}}}")
+        word = _tidy(table.types[column][0]) if column in table.types else None
+        kind = f", {word} in the source" if word else ", of no type in the messages"
+        if inferred:
+            kind += f"; this one is inferred from {table.fits[column].values_seen()}"
+        parts.append(f'description: "Column `{_tidy(column)}`{kind}."')
+        lines.append(f"      - {{{', '.join(parts)}}}")
+    lines += [f"      - *{column}" for column in re.findall("&([a-z_]+)", ANCHORS)]
+    return "\n".join(lines) + "\n"
+
+
+def holds(joined: str, before: str, entry: str) -> bool:
+    """Tell whether YAML with an entry appended says what it said, and the entry."""
+    try:
+        expected = (yaml.safe_load(before) or {}) if before else yaml.safe_load(ANCHORS)
+        found = yaml.safe_load(joined)
+        added = yaml.safe_load(ANCHORS + entry)["models"]
+    except yaml.YAMLError:
+        return False
+    return found == {**expected, "models": [*(expected.get("models") or []), *added]}
+
+
+def described(path: Path) -> list[str]:
+    """Return the names of the models that a YAML file describes."""
+    try:
+        return [model["name"] for model in yaml.safe_load(path.read_text())["models"] or ()]
+    except yaml.YAMLError as error:
+        raise LakehouseError(f"{path} is no YAML: {error}") from error
+    except (TypeError, KeyError):  # it describes no models
+        return []
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a double-quoted scalar of YAML."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return re.sub(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]", code_point, quoted)
+
+
+def _scalar(text: str) -> str:
+    words = "null|true|false|yes|no|on|off"
+    is_plain = re.fullmatch(r"[A-Za-z]([\w .]*\w\.?)?", text, re.ASCII)
+    return text if is_plain and not re.fullmatch(words, text, re.I) else _quoted(text)
+
+
+def _for_jinja(text: str) -> str:
+    """Return a text that dbt, which renders what stands in YAML, renders to `text`."""
+    return re.sub(r"\{(?=[{%#])", "{{ '{' }}", text)
+
+
+def _tidy(text: str) -> str:
+    """Return a text for a description: short, and without signs that mean something somewhere."""
+    tidy = re.sub(r"[^\w .,()'/+-]", "_", text)
+    return tidy if len(tidy) <= 60 else f"{tidy[:57]}..."
