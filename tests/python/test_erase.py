@@ -159,7 +159,9 @@ def land(lakehouse, folder, number, *topics):
 
 
 def _erase(table, subjects, dry_run):
-    return erasure.erase(table, subjects, os.getcwd(), dry_run).text
+    from dbt.adapters.lakehouse import connections
+
+    return erasure.erase(table, subjects, os.getcwd(), dry_run, sessions=connections).text
 
 
 def _lakehouse(*arguments):
@@ -174,9 +176,9 @@ def _interrupted(place, name, call, *arguments):
     """Erase while `name` of a module or class fails at its n-th call, as if the process died."""
     from cdc_lakehouse.bronze import removal
     from cdc_lakehouse.bronze import tables as bronze
-    from cdc_lakehouse.operate import erase
+    from cdc_lakehouse.operate.erase import carry_out
 
-    place = {"removal": removal.Removal, "bronze": bronze, "erase": erase}[place]
+    place = {"removal": removal.Removal, "bronze": bronze, "carry_out": carry_out}[place]
     done, calls = getattr(place, name), []
 
     def dies(*given, **named):
@@ -321,10 +323,10 @@ def test_a_dry_run_changes_nothing(lakehouse):
 PLACES = [
     ("removal", "_delete", 1),
     ("bronze", "append_once", 1),
-    ("erase", "_advance_watermark", 1),
-    ("erase", "_dbt", 1),
-    ("erase", "_advance_watermark", 2),
-    ("erase", "purge", 3),
+    ("carry_out", "advance_watermark", 1),
+    ("carry_out", "run_dbt", 1),
+    ("carry_out", "advance_watermark", 2),
+    ("carry_out", "purge", 3),
     ("bronze", "append_once", 2),
 ]
 for _ in range(len(PLACES) - int(os.environ.get("ERASE_KILLS") or 2)):
@@ -340,7 +342,7 @@ def test_an_erasure_that_is_killed_anywhere_is_completed(lakehouse):
         arguments = (None, [], False)
         (written_down,) = (lakehouse.home / "removals").iterdir()
         assert ACCOUNT not in written_down.read_text()
-        if name == "_dbt":
+        if name == "run_dbt":
             lakehouse.dbt("run", "-s", "events", *MODELS)
     assert "is complete" in erase(lakehouse, None)
     assert set().union(*files_that_hold(lakehouse.home, *OF_THE_ACCOUNT).values()) == set()

@@ -80,23 +80,27 @@ def write_project(project):
 
 
 def _erase(table, subjects, dry_run):
-    report = erasure.erase(table, subjects, os.getcwd(), dry_run)
+    from dbt.adapters.lakehouse import connections
+
+    report = erasure.erase(table, subjects, os.getcwd(), dry_run, sessions=connections)
     return report.lines, report.is_complete
 
 
 def _killed(table, subjects):
     """Erase until the first table is to be purged, as if the process died there."""
+    from cdc_lakehouse.operate.erase import carry_out
+    from dbt.adapters.lakehouse import connections
 
     def dies(spark, table):
         raise LakehouseError("killed")
 
-    done, erasure.purge = erasure.purge, dies
+    done, carry_out.purge = carry_out.purge, dies
     try:
-        erasure.erase(table, subjects, os.getcwd())
+        erasure.erase(table, subjects, os.getcwd(), sessions=connections)
     except LakehouseError as error:
         return str(error)
     finally:
-        erasure.purge = done
+        carry_out.purge = done
     return None
 
 

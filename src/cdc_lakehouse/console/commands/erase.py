@@ -46,6 +46,7 @@ def add(commands: Commands) -> None:
 def _erase(options: argparse.Namespace) -> int:
     """Remove data subjects from every table and from disk, and print what was removed."""
     from cdc_lakehouse.operate.erase import erase, read_key, read_keys
+    from dbt.adapters.lakehouse import connections
 
     if options.key and options.keys_file:
         raise LakehouseError("Name one subject with --key, or several with --keys-file.")
@@ -55,7 +56,7 @@ def _erase(options: argparse.Namespace) -> int:
     if options.keys_file:
         subjects = read_keys(Path(options.keys_file).absolute())
     project_dir = enter_project(options.project_dir)
-    report = erase(options.table, subjects, project_dir, options.dry_run)
+    report = erase(options.table, subjects, project_dir, options.dry_run, sessions=connections)
     print(report.text)
     return 0 if report.is_complete else 1
 

@@ -1,0 +1,116 @@
+"""What a person reads about an erasure."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cdc_lakehouse.operate.erase.found import Found
+from cdc_lakehouse.operate.erase.keys import file_holds
+from cdc_lakehouse.operate.erase.subjects import Subjects
+
+
+@dataclass
+class Report:
+    """What a person reads about an erasure, and whether nothing is left to do by hand."""
+
+    lines: list[str] = field(default_factory=list)
+    is_complete: bool = True
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def conclude(self, what: str, left: list[list[str]]) -> None:
+        """Add the last line: whether tables are left that have to be cleaned by hand."""
+        if left:
+            self.is_complete = False
+            self.lines.append(f"{what} is not complete: {_tables(left)} named above to be cleaned.")
+        else:
+            self.lines.append(f"{what} is complete.")
+
+
+def _tables(left: list[list[str]]) -> str:
+    return "1 table is" if len(left) == 1 else f"{len(left):,} tables are"
+
+
+def lines_of_left(left: list[list[str]], undecided: list[list[str]]) -> list[str]:
+    """Return which tables a person has to clean, and which nobody can tell."""
+    lines = []
+    if left:
+        lines.append("Not cleaned, so do it by hand:")
+        lines += [f"  {table}: {why}" for table, why in left]
+    if undecided:
+        lines.append("No row of these holds the key's text; what else they hold is not known:")
+        lines += [f"  {table}: {why}" for table, why in undecided]
+    return lines
+
+
+def lines_of_counts(counts: dict[str, tuple[int, int]]) -> list[str]:
+    """Return how many rows of each table went and stay."""
+    return [
+        f"{table}: {before - after:,} rows removed, {after:,} stay"
+        for table, (before, after) in counts.items()
+    ]
+
+
+def lines_not_reached(files: list[str]) -> list[str]:
+    """Return where the subjects may still be, however complete the erasure is."""
+    return [
+        "Not reached: the topics in Kafka, delivered files, backups, others' copies.",
+        *(f"  delivered by {path}" for path in files if Path(path).exists()),
+    ]
+
+
+def log_folders(project_dir: Path) -> list[Path]:
+    """Return where dbt writes, also in earlier runs: a merge names the keys that it looks for."""
+    folders = [os.environ.get("DBT_LOG_PATH") or Path(project_dir) / "logs"]
+    folders.append(os.environ.get("DBT_TARGET_PATH") or Path(project_dir) / "target")
+    return [Path(folder) for folder in folders]
+
+
+def lines_of_found(subjects: Subjects, found: Found, counts: dict, dry_run: bool) -> list[str]:
+    """Return what was found of the subjects, and what becomes of it."""
+    has = "would be" if dry_run else "were"
+    lines = [
+        f"{subjects.table}, {subjects.text()} in {', '.join(subjects.columns)}:",
+        f"bronze.messages: {found.deliveries:,} rows {has} removed ({found.messages:,} messages)",
+        f"silver.events: {len(found.rows):,} rows {has} removed",
+    ]
+    if dry_run:
+        lines += [f"{table} would be built anew" for _, table in (*found.models, *found.tests)]
+        lines += [
+            f"{table}: {rows:,} rows would be removed" for table, rows in found.cleaned_rows.items()
+        ]
+    lines += lines_of_counts(counts)
+    if found.unread:
+        lines.append(
+            f"{found.unread:,} of the messages are rejected, tombstones or shards: their bytes "
+            "hold the key's text."
+        )
+    messages, rows = found.neighbours
+    if messages:
+        lines.append(
+            f"{messages:,} of the messages hold other rows too: {rows:,} rows stay in silver "
+            "and gold and lose their bytes in bronze, so silver.events cannot be rebuilt."
+        )
+    if found.other_keys:
+        lines.append("Rows moved from or to other keys, which are not erased:")
+        lines += [
+            f"  {', '.join(f'{c}={v}' for c, v in zip(subjects.columns, key, strict=True))}"
+            for key in found.other_keys
+        ]
+    return lines
+
+
+def lines_of_unreached(subjects: Subjects, found: Found, project_dir: Path) -> list[str]:
+    """Return where the subjects may still be, with the seeds and logs that hold their keys."""
+    lines = lines_not_reached(found.files)
+    lines += [f"  the seed {path}, which holds the key's text" for path in found.seeds]
+    logs = (p for f in log_folders(project_dir) for p in sorted(f.rglob("*")))
+    holding = [str(p) for p in logs if p.is_file() and file_holds(p, subjects.keys)]
+    if holding:
+        lines.append(
+            "These logs of earlier runs hold the key's text, maybe by chance; delete them:"
+        )
+        lines += [f"  {path}" for path in holding]
+    return lines

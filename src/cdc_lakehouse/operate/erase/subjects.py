@@ -1,0 +1,54 @@
+"""The data subjects of an erasure."""
+
+import json
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.gold.source_tables import SourceTable, find_table
+from cdc_lakehouse.operate.erase.keys import Key, key_digest
+from cdc_lakehouse.sql import quoted
+
+
+class Subjects:
+    """The data subjects of an erasure: a source table, and keys of its rows."""
+
+    def __init__(self, spark: SparkSession, table: str, given: Sequence[dict[str, str]]):
+        seen = spark.sql("""
+            select database_name, schema_name, table_name, collect_set(key_columns) as seen_keys
+            from silver.events
+            where kind = 'row_change'
+            group by database_name, schema_name, table_name
+        """).collect()
+        tables = [SourceTable(*row[:3], columns=(), types={}, key=None) for row in seen]
+        self.table = find_table(tables, table)
+        self.columns = self._checked_columns(seen[tables.index(self.table)].seen_keys, given)
+        self.keys: set[Key] = {tuple(subject[c] for c in self.columns) for subject in given}
+        self.where = (
+            f"database_name = {quoted(self.table.database)} "
+            f"and table_name = {quoted(self.table.name)} and schema_name <=> "
+            + (quoted(self.table.schema) if self.table.schema is not None else "null")
+        )
+
+    def _checked_columns(self, keys: list[list[str]], given: Sequence[dict[str, str]]) -> list[str]:
+        names = list(given[0])
+        if not keys:
+            return names
+        if not any(sorted(names) == sorted(key) for key in keys):
+            wanted = " or ".join(", ".join(key) for key in keys)
+            raise LakehouseError(
+                f"The key of {self.table} is {wanted}, not {', '.join(names)}. Give each of its "
+                "columns, --key COLUMN=VALUE, as the source names it."
+            )
+        return names
+
+    def text(self) -> str:
+        """Return the subjects in words, without their keys."""
+        return "the key" if len(self.keys) == 1 else f"the {len(self.keys):,} keys"
+
+    def selection(self) -> str:
+        """Return what the audit says of the subjects: their table, and digests of their keys."""
+        digests = sorted(key_digest(self.table, self.columns, key) for key in self.keys)
+        named = {"table": str(self.table), "key_columns": self.columns, "blake2b": digests}
+        return json.dumps(named)
