@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ from cdc_lakehouse.ingest.files import (
     is_parquet,
     stage,
 )
-from cdc_lakehouse.ingest.report import IngestReport, problem
+from cdc_lakehouse.ingest.report import IngestReport, problem, progress
 from cdc_lakehouse.routes import Routes, read_routes
 from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import lakehouse_dir, make_folder, warehouse_path
@@ -101,7 +100,7 @@ class _Ingest:
         paths = list(find_files(root, self.refuse))
         self.report.found = len(paths)
         new = [file for path in paths if (file := self.new_file(path, known.get(path, [])))]
-        _progress(f"{len(paths):,} files found, {len(new):,} of them new")
+        progress(f"{len(paths):,} files found, {len(new):,} of them new")
         files = self.stage_new(new, known, topic)
         if files:
             self.record_intent(files, batch)
@@ -136,7 +135,7 @@ class _Ingest:
 
     def finish_interrupted(self, rows: list[Row], batch: int) -> None:
         """Land what an earlier run wrote down but was stopped from landing, if it is unchanged."""
-        _progress(f"completing an interrupted run of {len(rows):,} files")
+        progress(f"completing an interrupted run of {len(rows):,} files")
         files = [file for row in rows if (file := self.stage_intended(row))]
         same = {file.path for file in files}
         deliveries.forget_files(
@@ -224,8 +223,4 @@ class _Ingest:
             self.report.notes += [file.note] if file.note else []
         self.report.formats |= formats
         self.report.files += len(files)
-        _progress(f"{len(files):,} files landed")
-
-
-def _progress(text: str) -> None:
-    print(f"lakehouse: {text}", file=sys.stderr, flush=True)
+        progress(f"{len(files):,} files landed")

@@ -4,10 +4,7 @@ from contextlib import ExitStack
 
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.bronze.removal import (
-    Removal,
-    rows_frame,
-)
+from cdc_lakehouse.bronze.removal import Removal, rows_frame
 from cdc_lakehouse.bronze.tables import MESSAGES
 from cdc_lakehouse.delta.log import latest_version, transaction_version
 from cdc_lakehouse.delta.purge import purge

@@ -13,11 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.bronze import operations
-from cdc_lakehouse.bronze.removal import (
-    ERASURE,
-    Removal,
-    interrupted,
-)
+from cdc_lakehouse.bronze.removal import ERASURE, Removal, interrupted
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.operate.erase.carry_out import (
