@@ -19,14 +19,14 @@ from pyspark.sql.window import Window
 
 from cdc_lakehouse.bronze import operations
 from cdc_lakehouse.bronze import tables as bronze
-from cdc_lakehouse.bronze.tables import by_path
+from cdc_lakehouse.bronze.tables import IDENTITY, by_path
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.sql import quoted
 
-ERASURE, RETENTION = "erasure", "retention"
-OPERATIONS = {ERASURE: "erase", RETENTION: "retention"}
+# As tables and records name them.
+ERASURE, EXPIRY = "erasure", "retention"
+OPERATIONS = {ERASURE: "erase", EXPIRY: "retention"}
 RUN = ["topic", "partition", "first_offset", "last_offset", "messages"]
-IDENTITY = ["topic", "partition", "offset"]
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 

@@ -11,6 +11,8 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.sql import identifier, quoted
 
+# What tells a message from all others, however often it is delivered.
+IDENTITY = ["topic", "partition", "offset"]
 HEADERS = "array<struct<key: string, value: binary>>"
 MESSAGES = "messages"
 LANDED_FILES = "landed_files"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cdc_lakehouse.bronze.removal import ERASURE, RETENTION
+from cdc_lakehouse.bronze.removal import ERASURE, EXPIRY
 from cdc_lakehouse.errors import LakehouseError
 
 # The environment variable that lets the change log lose these rows.
@@ -67,7 +67,7 @@ def refuse_first_build(removed: Mapping[str, int], path: Path) -> None:
     """
     if not sum(removed.values()) or _may_be_lost():
         return
-    kinds = {RETENTION: "dropped by `lakehouse expire`", ERASURE: "removed by `lakehouse erase`"}
+    kinds = {EXPIRY: "dropped by `lakehouse expire`", ERASURE: "removed by `lakehouse erase`"}
     counts = [
         f"{removed[reason]:,} {text}" for reason, text in kinds.items() if removed.get(reason)
     ]

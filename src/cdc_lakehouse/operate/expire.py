@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse.bronze import tables as bronze
-from cdc_lakehouse.bronze.removal import IDENTITY, RETENTION, Removal, interrupted, runs_of
+from cdc_lakehouse.bronze.removal import EXPIRY, Removal, interrupted, runs_of
+from cdc_lakehouse.bronze.tables import IDENTITY
 from cdc_lakehouse.delta.log import is_table, transaction_version
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError
@@ -49,19 +50,19 @@ class Expired:
 
 
 def expire_messages(older_than: str, dry_run: bool = False) -> str:
-    """Apply the retention in a session of its own and return what a person reads about it.
+    """Expire messages in a session of its own and return what a person reads about it.
 
     Raises:
-        LakehouseError: see `apply_retention`; or another process rewrites bronze, or Spark failed.
+        LakehouseError: see `expire`; or another process rewrites bronze, or Spark failed.
     """
     with hold("bronze", "Only one can rewrite bronze at a time: wait for it to end."):
         again = "Run again when the cause is removed; that completes what was begun."
-        with stopping("The retention", again):
+        with stopping("The expiry", again):
             spark = open_session(metastore=False)
-            return apply_retention(spark, older_than, dry_run).text(older_than, dry_run)
+            return expire(spark, older_than, dry_run).text(older_than, dry_run)
 
 
-def apply_retention(spark: SparkSession, older_than: str, dry_run: bool = False) -> Expired:
+def expire(spark: SparkSession, older_than: str, dry_run: bool = False) -> Expired:
     """Drop the messages of bronze that were ingested longer ago than `older_than`.
 
     Only what silver has settled goes, and no shard of an OceanBase record that is not whole. The
@@ -82,7 +83,7 @@ def apply_retention(spark: SparkSession, older_than: str, dry_run: bool = False)
         raise LakehouseError("There is no silver.events yet: nothing is settled. Run `dbt build`.")
     bronze.create_tables(spark)
     expired = Expired()
-    for removal in [] if dry_run else interrupted(RETENTION):
+    for removal in [] if dry_run else interrupted(EXPIRY):
         _drop(spark, removal)
         expired.completed += removal.messages
     age = f"current_timestamp() - interval {older_than}"
@@ -92,7 +93,7 @@ def apply_retention(spark: SparkSession, older_than: str, dry_run: bool = False)
     expired.messages, expired.rejected = counts
     if expired.messages and not dry_run:
         selection = json.dumps({"older_than": older_than, "before": before})
-        removal = Removal(RETENTION, selection, runs_of(spark, settled))
+        removal = Removal(EXPIRY, selection, runs_of(spark, settled))
         removal.begin()
         _drop(spark, removal)
     return expired

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from cdc_lakehouse.bronze import operations
 from cdc_lakehouse.bronze import tables as bronze
+from cdc_lakehouse.bronze.tables import IDENTITY
 from cdc_lakehouse.delta.log import is_table, transaction_version
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError
@@ -45,7 +46,6 @@ REASONS = (
 )
 # What stands for the outcome of a message that has none, though silver has read its commit.
 NO_OUTCOME = "no_outcome"
-IDENTITY = ["topic", "partition", "offset"]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from cdc_lakehouse.bronze.removal import IDENTITY
+from cdc_lakehouse.bronze.tables import IDENTITY
 from cdc_lakehouse.operate.erase.keys import Key
 
 # What tells a row of silver.events from all others.

@@ -3,7 +3,8 @@
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
-from cdc_lakehouse.bronze.removal import IDENTITY, rows_frame, runs_of
+from cdc_lakehouse.bronze.removal import rows_frame, runs_of
+from cdc_lakehouse.bronze.tables import IDENTITY
 from cdc_lakehouse.operate.erase.found import ROW, Found
 from cdc_lakehouse.operate.erase.keys import Key, names_a_subject
 from cdc_lakehouse.operate.erase.subjects import Subjects
