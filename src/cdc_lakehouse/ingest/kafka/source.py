@@ -136,12 +136,12 @@ class _Run:
                     query.stop()
 
     def tell_batch(self, query: StreamingQuery, told: int) -> int:
-        progress = query.lastProgress
-        if not progress or progress.batchId <= told:
+        batch = query.lastProgress
+        if not batch or batch.batchId <= told:
             return told
-        if progress.numInputRows:
-            progress(f"batch {progress.batchId:,}: {progress.numInputRows:,} messages")
-        return progress.batchId
+        if batch.numInputRows:
+            progress(f"batch {batch.batchId:,}: {batch.numInputRows:,} messages")
+        return batch.batchId
 
     @contextmanager
     def stopped_by_signals(self) -> Iterator[None]:
