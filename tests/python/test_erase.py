@@ -22,6 +22,7 @@ from test_shards import shards
 from cdc_lakehouse.console import cli
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.operate import erase as erasure
+from cdc_lakehouse.operate.erase.keys import _pattern
 
 pytestmark = pytest.mark.long
 
@@ -501,7 +502,7 @@ def test_old_messages_are_dropped_and_stay_accounted_for(lakehouse):
     ],
 )
 def test_a_key_is_found_in_bytes_that_nobody_can_read(key, data, is_named):
-    assert bool(re.search(erasure._pattern(key), data.decode("latin-1"))) is is_named
+    assert bool(re.search(_pattern(key), data.decode("latin-1"))) is is_named
 
 
 def test_keys_are_read_from_a_file_and_from_the_command_line(tmp_path):
