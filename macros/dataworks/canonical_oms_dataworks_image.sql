@@ -2,13 +2,11 @@
 {% macro canonical_oms_dataworks_image(image, types, time_zone) -%}
     {%- set clock -%}
         case
-            when type rlike '(?i)^datetime' then coalesce({{ precise_milliseconds_to_clock('text', time_zone) }}, text)
-            when type rlike '(?i)^timestamp' and text rlike r'^[0-9]{13}(\.|\z)'
-                then coalesce({{ precise_milliseconds_to_clock('text', "'UTC'") }}, text)
-            else text
+            when type rlike '(?i)^datetime' then {{ precise_milliseconds_to_clock('text', time_zone) }}
+            when type rlike '(?i)^timestamp' and text rlike r'^[0-9]{13}(\.|\z)' then {{ precise_milliseconds_to_clock('text', "'UTC'") }}
         end
     {%- endset -%}
-    {{ texts_by_type(image, types, worked_out_once('clock', clock, canonical_oms_text('clock', 'type'))) }}
+    {{ canonical_oms_image(image, types, clock) }}
 {%- endmacro %}
 
 {#-

@@ -1,4 +1,7 @@
-{#- The kind of a DDL statement, of which `stated` is what `read_ddl` says: a TRUNCATE empties tables, anything else changes shapes. -#}
-{% macro ddl_kind() -%}
-    if(stated.action = 'truncate_table', 'truncate', 'schema_change')
+{#-
+    The kind of a DDL statement, of which `stated` is what `read_ddl` says: a TRUNCATE empties tables, anything else changes their
+    columns.
+-#}
+{% macro ddl_kind(stated='stated') -%}
+    if({{ stated }}.action = 'truncate_table', 'truncate', 'schema_change')
 {%- endmacro %}

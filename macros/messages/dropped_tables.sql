@@ -1,23 +1,23 @@
 {#-
     The tables that a statement drops, as array<struct<database_name, schema_name, table_name>>; null for any other. A name that
     is null is the message's own; a database or schema that is dropped has no table_name. The message's name of a table is
-    taken before that of its text. The arguments and columns are those of `truncated_tables`.
+    taken before that of its text. The arguments are those of `truncated_tables`.
 -#}
-{% macro dropped_tables(table, source_type='null') -%}
+{% macro dropped_tables(table, source_type='null', stated='stated') -%}
     {%- set has_schemas = has_schemas(source_type) -%}
     case
-        when stated.action = 'drop_database'
+        when {{ stated }}.action = 'drop_database'
             then transform(
-                {{ tables_of_statement(source_type) }},
+                {{ tables_of_statement(source_type, stated) }},
                 named -> struct(
                     if({{ has_schemas }}, null, named.table_name) as database_name,
                     if({{ has_schemas }}, named.table_name, null) as schema_name,
                     cast(null as string) as table_name
                 )
             )
-        when stated.action not in ('drop_table', 'replace_table') or size(stated.tables) = 0 then null
-        when size(stated.tables) = 1 and nullif({{ table }}, '') is not null
+        when {{ stated }}.action not in ('drop_table', 'replace_table') or size({{ stated }}.tables) = 0 then null
+        when size({{ stated }}.tables) = 1 and nullif({{ table }}, '') is not null
             then array(struct(cast(null as string) as database_name, cast(null as string) as schema_name, {{ table }} as table_name))
-        else {{ tables_of_statement(source_type) }}
+        else {{ tables_of_statement(source_type, stated) }}
     end
 {%- endmacro %}

@@ -1,4 +1,7 @@
-{#- Why a field is no position in the source's log, a number of at most twenty digits: struct<code, detail>, null if it is one or is missing. -#}
+{#-
+    Why a field is no position in the source's log, a number of at most twenty digits: struct<code, detail>, null if it is one or is
+    missing.
+-#}
 {% macro position_problem(field, digits) -%}
     case
         when {{ digits }} is not null and not {{ digits }} rlike r'^[0-9]{1,20}\z'

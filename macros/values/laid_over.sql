@@ -5,8 +5,3 @@
         {{ columns }}
     )
 {%- endmacro %}
-
-{#- `laid_over` where only a whole image says what the other columns hold: over a part of one, `columns` stay alone. -#}
-{% macro laid_over_whole(columns, image, is_whole) -%}
-    {{ laid_over(columns, 'if(' ~ is_whole ~ ', ' ~ image ~ ', map())') }}
-{%- endmacro %}

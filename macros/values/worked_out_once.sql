@@ -2,8 +2,3 @@
 {% macro worked_out_once(name, value, expression) -%}
     get(transform(array({{ value }}), {{ name }} -> {{ expression }}), 0)
 {%- endmacro %}
-
-{#- A row image with each `text` put through an expression of it and its column's `type`. -#}
-{% macro texts_by_type(image, types, expression) -%}
-    transform_values({{ image }}, (name, text) -> {{ worked_out_once('type', types ~ '[name]', expression) }})
-{%- endmacro %}

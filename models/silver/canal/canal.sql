@@ -22,12 +22,15 @@ canonical as (
 
 ),
 
-compared as (
+completed as (
 
-    select
-        *,
-        {{ looks_whole('row_image', 'old_image', 'types') }} as looks_whole
-    from canonical
+    {{ canal_images('canonical') }}
+
+),
+
+described as (
+
+    {{ canal_changes('completed') }}
 
 ),
 
@@ -35,11 +38,9 @@ changes as (
 
     select
         *,
-        {{ canal_change() }},
-        {{ canal_images('row_image', 'old_image', 'looks_whole') }},
         -- `id` is the number of a batch, which its messages share and which begins again: the delivery decides among them.
         {{ sequence(["coalesce(nullif(es, '-1'), '0')", "coalesce(id, '0')", 'partition', 'offset', 'row_number']) }} as sequence
-    from compared
+    from described
 
 )
 

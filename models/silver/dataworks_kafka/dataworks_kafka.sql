@@ -2,7 +2,14 @@ with
 
 messages as (
 
-    {{ json_messages(ref('messages'), 'dataworks_kafka', dataworks_kafka_fields(), statement='payload.ddl.text') }}
+    {{ json_messages(
+        ref('messages'), 'dataworks_kafka', statement='payload.ddl.text', fields='
+        schema struct<source: struct<dbType: string, dbName: string, schemaName: string, tableName: string>,
+        dataColumn: array<map<string, string>>, primaryKey: array<string>>,
+        payload struct<before: struct<dataColumn: map<string, string>>, after: struct<dataColumn: map<string, string>>,
+        op: string, sequenceId: string comment "a number", ddl: struct<text: string>,
+        timestamp: struct<eventTime: string comment "a number", systemTime: string comment "a number">>'
+    ) }}
 
 ),
 
@@ -19,10 +26,10 @@ read as (
             else if(op like 'UPDATE%', 'update_before', null)
         end as operation,
         json.payload.ddl.text as statement,
-        {{ dataworks_kind(['INSERT', 'UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE']) }} as kind,
+        {{ dataworks_kind('json.payload', ['INSERT', 'UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE']) }} as kind,
         {{ source_names('json.schema.source.dbname', 'json.schema.source.tablename', source_type='json.schema.source.dbtype') }},
         json.schema.source.schemaname as source_schema,
-        {{ named_types('json.schema.datacolumn') }} as columns,
+        json.schema.datacolumn as sent_columns,
         json.payload.before.datacolumn as before_image,
         json.payload.after.datacolumn as after_image,
         if(json.payload.sequenceid in ('', '-1'), null, json.payload.sequenceid) as sequence_id,
@@ -59,22 +66,19 @@ changes as (
 
     select
         *,
-        {{ dataworks_change() }},
         json.schema.primarykey as key_columns,
         lower(json.schema.source.dbtype) as source_type,
-        if(operation = 'update', {{ laid_over_whole('sent_after', 'before', 'before_looks_whole') }}, sent_after) as after,
+        if(operation = 'update', {{ laid_over('sent_after', 'if(before_looks_whole, before, map())') }}, sent_after) as after,
         if(before is null, null, false) as before_is_complete,
         {{ has_all_columns('after', 'column_types') }} as after_looks_whole,
         if(after is null, null, operation in ('snapshot', 'insert') and after_looks_whole) as after_is_complete,
         -- The halves of an update share their sequenceId, milliseconds and a counter of six digits. What has none stands where
         -- the millisecond of its commit begins; a row of the full load, which has neither, comes first.
-        if(
-            sequence_id is not null,
-            {{ sequence(['sequence_id', "'0'", "'0'", "'0'"]) }},
-            {{ sequence([
-                "coalesce(if(operation = 'snapshot' or event_time = '-1', null, event_time) || '000000', '0')", "'0'", 'partition', 'offset'
-            ]) }}
-        ) as sequence
+        case
+            when sequence_id is not null then {{ sequence(['sequence_id', "'0'", "'0'", "'0'"]) }}
+            when operation = 'snapshot' or event_time = '-1' then {{ sequence(["'0'", "'0'", 'partition', 'offset']) }}
+            else {{ sequence(["coalesce(event_time || '000000', '0')", "'0'", 'partition', 'offset']) }}
+        end as sequence
     from canonical
 
 )

@@ -20,14 +20,18 @@ rows as (
 
 ),
 
+described as (
+
+    {{ dts_changes('rows') }}
+
+),
+
 changes as (
 
     select
-        *,
-        {{ avro_change() }},
-        {{ born_at() }} as produced_at,
-        if(record.shape = 'oceanbase', {{ sequence(['record.id', "'0'", "'0'"]) }}, {{ dts_sequence() }}) as sequence
-    from rows
+        * except (sequence),
+        if(record.shape = 'oceanbase', {{ sequence(['record.id', "'0'", "'0'"]) }}, sequence) as sequence
+    from described
 
 )
 

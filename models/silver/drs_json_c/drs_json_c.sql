@@ -2,13 +2,17 @@ with
 
 messages as (
 
-    {{ json_messages(ref('messages'), 'drs_json_c', drs_fields(), statement='sql') }}
+    {{ json_messages(ref('messages'), 'drs_json_c', canal_fields() ~ ', columnType map<string, string>, dbType string', statement='sql') }}
 
 ),
 
+-- A deleted row is in `data`, unless the route says otherwise.
 rows as (
 
-    {{ drs_rows('messages', deleted_row_in='data') }}
+    {{ canal_rows(
+        'messages', full_load='INIT', types='coalesce(json.mysqltype, json.columntype)',
+        image_field="if(json.type = 'DELETE', coalesce(delete_image, if(size(json.data) > 0, 'data', 'old')), 'data')"
+    ) }}
 
 ),
 

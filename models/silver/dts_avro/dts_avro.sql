@@ -18,12 +18,7 @@ rows as (
 
 changes as (
 
-    select
-        *,
-        {{ avro_change() }},
-        {{ born_at() }} as produced_at,
-        {{ dts_sequence() }} as sequence
-    from rows
+    {{ dts_changes('rows') }}
 
 )
 

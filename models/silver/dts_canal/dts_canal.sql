@@ -9,7 +9,10 @@ messages as (
 -- A deleted row is in `data`; tasks from before 2022-03-20 write it into `old`.
 rows as (
 
-    {{ canal_rows('messages', full_load='INIT', image_field=field_of_rows('data')) }}
+    {{ canal_rows(
+        'messages', full_load='INIT',
+        image_field="if(json.type = 'DELETE', coalesce(delete_image, if(size(json.data) > 0, 'data', 'old')), 'data')"
+    ) }}
 
 ),
 
@@ -23,12 +26,15 @@ canonical as (
 
 ),
 
-compared as (
+completed as (
 
-    select
-        *,
-        {{ looks_whole('row_image', 'old_image', 'types') }} as looks_whole
-    from canonical
+    {{ canal_images('canonical') }}
+
+),
+
+described as (
+
+    {{ canal_changes('completed', full_load='INIT') }}
 
 ),
 
@@ -36,13 +42,8 @@ changes as (
 
     select
         *,
-        {{ canal_change(full_load='INIT') }},
-        {{ canal_images('row_image', 'old_image', 'looks_whole') }},
-        case
-            when id is not null then {{ sequence(['id', 'row_number']) }}
-            else {{ sequence(["coalesce(nullif(es, '-1'), '0')", 'partition', 'offset', 'row_number']) }}
-        end as sequence
-    from compared
+        {{ canal_sequence('id', 'es', ['partition', 'offset'], 'row_number') }} as sequence
+    from described
 
 )
 

@@ -2,7 +2,16 @@ with
 
 messages as (
 
-    {{ json_messages(ref('messages'), 'dts_shareplex', shareplex_fields()) }}
+    {{ json_messages(
+        ref('messages'), 'dts_shareplex',
+        'meta map<string, string>, data map<string, string>, key map<string, string>, sql map<string, string>'
+    ) }}
+
+),
+
+envelopes as (
+
+    {{ shareplex_read('messages') }}
 
 ),
 
@@ -11,8 +20,6 @@ read as (
 
     select
         *,
-        json.*,
-        json.meta['op'] as op,
         case
             when lower(op) in ('ins', 'insert') then 'insert'
             when lower(op) in ('upd', 'update') then 'update'
@@ -25,14 +32,19 @@ read as (
             when lower(op) = 'truncate' then 'truncate'
             when lower(op) = 'drop column' then 'schema_change'
         end as kind,
-        json.sql['ddl'] as ddl,
+        sql['ddl'] as ddl,
         -- No statement is documented for DROP COLUMN, so it needs none.
         coalesce(ddl, op) as statement,
-        nullif(regexp_extract(json.meta['table'], r'^([^.]*)\.', 1), '') as owner,
+        nullif(regexp_extract(meta['table'], r'^([^.]*)\.', 1), '') as owner,
         if(kind = 'control', null, coalesce(route_database, owner)) as source_database,
-        nullif(regexp_replace(json.meta['table'], r'^[^.]*\.', ''), '') as source_table,
-        {{ shareplex_place() }}
-    from messages
+        nullif(regexp_replace(meta['table'], r'^[^.]*\.', ''), '') as source_table
+    from envelopes
+
+),
+
+checked as (
+
+    {{ shareplex_checked('read') }}
 
 ),
 
@@ -40,7 +52,6 @@ changes as (
 
     select
         *,
-        if(value is null, null, {{ shareplex_problem() }}) as problem,
         row_operation as operation,
         source_database as database_name,
         owner as schema_name,
@@ -63,7 +74,7 @@ changes as (
             when scn is not null then {{ sequence(['scn', "'0'", 'partition', 'offset']) }}
             else {{ sequence(["coalesce(greatest(unix_seconds(committed_at), 0), 0)", "'0'", 'partition', 'offset']) }}
         end as sequence
-    from read
+    from checked
 
 )
 

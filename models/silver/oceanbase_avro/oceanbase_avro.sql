@@ -42,14 +42,19 @@ rows as (
 
 ),
 
+described as (
+
+    {{ avro_changes('rows') }}
+
+),
+
 changes as (
 
     select
         *,
-        {{ avro_change() }},
         -- id grows through the whole stream. A waiting shard has its record's, by which its siblings find it.
         {{ sequence(['record.id']) }} as sequence
-    from rows
+    from described
 
 )
 

@@ -22,12 +22,15 @@ canonical as (
 
 ),
 
-compared as (
+completed as (
 
-    select
-        *,
-        {{ looks_whole('row_image', 'old_image', 'types') }} as looks_whole
-    from canonical
+    {{ canal_images('canonical') }}
+
+),
+
+described as (
+
+    {{ canal_changes('completed', full_load='ROW') }}
 
 ),
 
@@ -35,11 +38,9 @@ changes as (
 
     select
         *,
-        {{ canal_change(full_load='ROW') }},
-        {{ canal_images('row_image', 'old_image', 'looks_whole') }},
         -- The format has no position: the commit time, then the delivery.
         {{ sequence(["coalesce(nullif(es, '-1'), '0')", 'partition', 'offset', 'row_number']) }} as sequence
-    from compared
+    from described
 
 )
 

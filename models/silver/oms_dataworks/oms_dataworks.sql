@@ -2,7 +2,14 @@ with
 
 messages as (
 
-    {{ json_messages(ref('messages'), 'oms_dataworks', oms_dataworks_fields(), statement='payload.ddl.text') }}
+    {{ json_messages(
+        ref('messages'), 'oms_dataworks', statement='payload.ddl.text', fields='
+        schema struct<source: struct<dbType: string, dbName: string, schema: string, table: string>,
+        column: array<map<string, string>>, pk: array<string>>,
+        payload struct<before: struct<data: map<string, string>>, after: struct<data: map<string, string>>, op: string,
+        scn: string comment "a number", ddl: struct<text: string>,
+        timestamp: struct<eventTime: string comment "a number", systemTime: string comment "a number">>'
+    ) }}
 
 ),
 
@@ -13,10 +20,10 @@ read as (
         *,
         json.payload.op,
         json.payload.ddl.text as statement,
-        {{ dataworks_kind(['INSERT', 'UPDATE', 'DELETE']) }} as kind,
+        {{ dataworks_kind('json.payload', ['INSERT', 'UPDATE', 'DELETE']) }} as kind,
         {{ source_names(without_tenant('json.schema.source.dbname'), 'json.schema.source.table') }},
         json.schema.source.schema as source_schema,
-        {{ named_types('json.schema.column') }} as columns,
+        json.schema.column as sent_columns,
         json.payload.before.data as before_image,
         json.payload.after.data as after_image,
         if(json.payload.scn in ('', 'null'), null, json.payload.scn) as scn,
@@ -37,7 +44,6 @@ changes as (
     select
         *,
         lower(op) as operation,
-        {{ dataworks_change() }},
         json.schema.pk as key_columns,
         if(op in ('UPDATE', 'DELETE'), {{ canonical_oms_dataworks_image('before_image', 'column_types', 'time_zone') }}, null) as before,
         if(op in ('INSERT', 'UPDATE'), {{ canonical_oms_dataworks_image('after_image', 'column_types', 'time_zone') }}, null) as after,

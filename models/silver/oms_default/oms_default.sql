@@ -2,18 +2,29 @@ with
 
 messages as (
 
-    {{ json_messages(ref('messages'), 'oms_default', oms_default_fields(), statement='postStruct.ddl') }}
+    {{ json_messages(
+        ref('messages'), 'oms_default',
+        'recordType string, allMetaData map<string, string>, prevStruct map<string, string>, postStruct map<string, string>',
+        statement='postStruct.ddl'
+    ) }}
 
 ),
 
 read as (
 
-    select
-        *,
-        {{ oms_default_record() }},
-        json.prevstruct as prev_image,
-        json.poststruct as post_image
-    from messages
+    {{ oms_default_read('messages') }}
+
+),
+
+checked as (
+
+    {{ oms_default_checked('read') }}
+
+),
+
+described as (
+
+    {{ oms_default_changes('checked') }}
 
 ),
 
@@ -21,11 +32,9 @@ changes as (
 
     select
         *,
-        if(value is null, null, {{ oms_default_problem() }}) as problem,
-        {{ oms_default_change() }},
-        if(recordtype in ('UPDATE', 'DELETE'), prev_image, null) as before,
-        if(recordtype <> 'DELETE', post_image, null) as after
-    from read
+        if(recordtype in ('UPDATE', 'DELETE'), prevstruct, null) as before,
+        if(recordtype <> 'DELETE', poststruct, null) as after
+    from described
 
 )
 

@@ -2,7 +2,17 @@ with
 
 messages as (
 
-    {{ json_messages(ref('messages'), 'oms_shareplex', shareplex_fields(), statement='sql.ddl') }}
+    {{ json_messages(
+        ref('messages'), 'oms_shareplex',
+        'meta map<string, string>, data map<string, string>, key map<string, string>, sql map<string, string>',
+        statement='sql.ddl'
+    ) }}
+
+),
+
+envelopes as (
+
+    {{ shareplex_read('messages') }}
 
 ),
 
@@ -10,9 +20,7 @@ read as (
 
     select
         *,
-        json.*,
-        json.meta['op'] as op,
-        if(lower(op) = 'ddl', json.sql['ddl'], null) as statement,
+        if(lower(op) = 'ddl', sql['ddl'], null) as statement,
         case lower(op) when 'ins' then 'insert' when 'upd' then 'update' when 'del' then 'delete' end as row_operation,
         case
             when value is null then 'control'
@@ -20,11 +28,16 @@ read as (
             when lower(op) = 'ddl' then {{ ddl_kind() }}
         end as kind,
         -- OceanBase names `tenant.database`; the tenant is not part of the database's name.
-        regexp_extract(json.meta['table'], r'^(?:[^.]*\.(?=[^.]*\.))?([^.]*)\.', 1) as named_database,
-        regexp_replace(json.meta['table'], r'^(?:[^.]*\.){1,2}', '') as named_table,
-        {{ source_names('named_database', 'named_table') }},
-        {{ shareplex_place() }}
-    from messages
+        regexp_extract(meta['table'], r'^(?:[^.]*\.(?=[^.]*\.))?([^.]*)\.', 1) as named_database,
+        regexp_replace(meta['table'], r'^(?:[^.]*\.){1,2}', '') as named_table,
+        {{ source_names('named_database', 'named_table') }}
+    from envelopes
+
+),
+
+checked as (
+
+    {{ shareplex_checked('read') }}
 
 ),
 
@@ -32,7 +45,6 @@ changes as (
 
     select
         *,
-        if(value is null, null, {{ shareplex_problem() }}) as problem,
         row_operation as operation,
         source_database as database_name,
         source_table as table_name,
@@ -49,7 +61,7 @@ changes as (
             {{ sequence(['left(scn, 10)', "coalesce(nullif(substr(scn, 11), ''), '0')", "coalesce(seq, '0')", "'0'", "'0'"]) }},
             {{ sequence(["coalesce(greatest(unix_seconds(committed_at), 0), 0)", "'0'", "'0'", 'partition', 'offset']) }}
         ) as sequence
-    from read
+    from checked
 
 )
 

@@ -1,6 +1,11 @@
-{#- Why a SharePlex message cannot be taken for what it says: struct<code, detail>, null if it can. -#}
-{% macro shareplex_problem() -%}
-    coalesce(
+{#-
+    SharePlex messages with the reason to reject one in `problem`. Needs the columns of `shareplex_read`, kind, row_operation,
+    source_database, source_table, statement, value, route_problem and json_problem.
+-#}
+{% macro shareplex_checked(read) -%}
+select
+    *,
+    if(value is null, null, coalesce(
         route_problem,
         json_problem,
         case when kind is null then {{ problem('unknown_operation', "'op is ' || coalesce(op, 'missing')") }} end,
@@ -22,5 +27,6 @@
             when time is not null and committed_at is null then {{ problem('wrong_type', "'time is ' || time") }}
             when posttime is not null and produced_at is null then {{ problem('wrong_type', "'posttime is ' || posttime") }}
         end
-    )
+    )) as problem
+from {{ read }}
 {%- endmacro %}
