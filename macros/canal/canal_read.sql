@@ -1,6 +1,7 @@
 {#-
-    What Canal messages say: the kind, which is null for a type that Canal does not document, the tables that it is about, and its
-    images. The arguments are those of `canal_rows`. Needs the columns of `json_messages` and route_database.
+    What Canal messages say: the kind, which is null for a type that Canal does not document, the tables that they are about, and
+    their images. The arguments are those of `canal_rows`. Needs the columns of `json_messages` with `canal_fields`, and
+    route_database.
 -#}
 {% macro canal_read(messages, full_load, types, image_field) -%}
 select

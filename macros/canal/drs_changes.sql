@@ -1,7 +1,7 @@
 {#-
-    The changes of DRS in Canal's envelope, from `canal_rows`. Its `old` is the whole row as it was, so that it completes a `data`
-    which is not. Times are read in either dialect's form, so that they need no second fact. Needs the columns of `canal_rows`,
-    time_zone, partition and offset.
+    The changes of DRS in Canal's envelope. Its `old` is the whole row as it was, so that it completes a `data` which is not. Times
+    are read in either dialect's form, so that they need no second fact. Needs the columns of `canal_rows`, of which dbtype is a
+    field that only DRS has, time_zone, partition and offset.
 -#}
 {% macro drs_changes(rows) -%}
 select

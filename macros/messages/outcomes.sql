@@ -1,6 +1,7 @@
 {#-
     The outcomes of a format, the columns of silver.events, from its last step. Its columns are named as there; `without` names
-    those that the format does not tell. `kind` is what the message would be without its `problem`: one that has a problem is
+    those that the format does not tell. Needs also `problem`, and what the model `messages` says of a message: topic, partition,
+    offset, format, ingested_at, bronze_version. `kind` is what the message would be without its problem: one that has a problem is
     rejected and shows nothing else. Only what `has_place` shows its sequence.
 -#}
 {% macro outcomes(step, without=[], has_place="kind in ('row_change', 'schema_change', 'truncate')") -%}

@@ -1,6 +1,7 @@
 {#-
     What OMS Default messages say: the kind, which is null for a record type that OMS does not document, and the tables that they
-    are about. Needs the columns of `json_messages` and route_database.
+    are about. Needs the columns of `json_messages` with the fields recordType, allMetaData, prevStruct and postStruct, and
+    route_database.
 -#}
 {% macro oms_default_read(messages) -%}
 select

@@ -1,0 +1,144 @@
+"""Every macro is used, says what it is, and renders SQL that a linter accepts."""
+
+import re
+
+import pytest
+from conftest import PROJECT
+from dbt.cli.main import dbtRunner
+from dbt_common.clients.jinja import get_environment
+from jinja2 import Template, meta
+from rendered import look_at, made_in
+
+FOLDER = PROJECT / "macros"
+# What is no SQL by itself: a list, a schema's name, the fields of a type, a pattern.
+NO_SQL = {"formats", "generate_schema_name", "canal_fields", "binary_types"}
+# What stands for an argument that is neither an expression nor a name.
+ARGUMENTS = {
+    "numbers": ["given", "given"],
+    "delivery": ["given", "given"],
+    "row_operations": ["INSERT", "DELETE"],
+    "without": ["ddl"],
+    "condition": lambda column: f"{column} > 0",
+    "full_load": "INIT",
+    "unit": "seconds",
+}
+BLOCK = re.compile(
+    r"(?P<comment>\{#-(?:(?!#\}).)*-#\}\n)?"
+    r"\{%-?\s*macro (?P<name>\w+)\(.*?\{%-? endmacro -?%\}",
+    re.DOTALL,
+)
+
+
+def blocks():
+    """Return {name: (comment, text)} of the macros of the project."""
+    texts = "".join(path.read_text() for path in sorted(FOLDER.rglob("*.sql")))
+    return {block["name"]: (block["comment"], block[0]) for block in BLOCK.finditer(texts)}
+
+
+BLOCKS = blocks()
+SQL_MACROS = sorted(BLOCKS.keys() - NO_SQL)
+MACROS = Template("".join(text for _, text in BLOCKS.values())).make_module({"var": {}.get})
+
+
+def render(name, **arguments):
+    """Return a statement with what a macro renders if all its arguments are `given`."""
+    macro = getattr(MACROS, name)
+    stand_ins = {argument: ARGUMENTS.get(argument, "given") for argument in macro.arguments}
+    sql = macro(**{**stand_ins, **arguments})
+    is_list = re.search(r" as \w+\s*$", sql)
+    if sql.startswith("select"):
+        return f"{sql}\n"
+    return f"select {sql}{'' if is_list else ' as result'} from given\n"
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_macro_is_short_and_says_what_it_is(name):
+    comment, text = BLOCKS[name]
+    assert comment, f"{name} has no comment above it"
+    lines = text.removeprefix(comment).splitlines()
+    assert len([line for line in lines if line.strip()]) <= 40
+
+
+@pytest.mark.parametrize("name", SQL_MACROS)
+def test_a_macro_renders_sql_that_a_linter_accepts(name):
+    """It reads, too, what it is given and, if it is a statement, the columns its comment names."""
+    faults, columns = look_at(render(name))
+    assert faults == []
+    assert columns - {"given"} - (columns_named_by(name) if is_statement(name) else set()) == set()
+
+
+def is_statement(name):
+    return render(name).startswith(("select\n", "select *"))
+
+
+def columns_named_by(name):
+    """Return the words of a macro's comment, and those of what the comment names in backticks."""
+    comment, _ = BLOCKS[name]
+    known = set(re.findall(r"\w+", comment.lower()))
+    for other in set(re.findall(r"`(\w+)`", comment)) & BLOCKS.keys() - {name}:
+        if other in NO_SQL:
+            known |= set(re.findall(r"\w+", getattr(MACROS, other)().lower()))
+        else:
+            known |= columns_named_by(other) | made_by(other)
+    return known
+
+
+def made_by(name):
+    return made_in(render(name))
+
+
+def test_a_fault_is_found():
+    sql = render("has_all_columns")
+    assert "CP01" in look_at(sql.replace("select", "SELECT"))[0][0]
+    assert "PRS" in look_at(sql.replace("coalesce(", "coalesce(case "))[0][0]
+    _, columns = look_at(
+        "select\n    f(a.b, x -> x + c['d'] + e) as e,\n    g.h,\n    h\nfrom given\n"
+    )
+    assert columns == {"a", "c", "g"}
+
+
+@pytest.fixture(scope="module")
+def manifest(tmp_path_factory):
+    """The project as dbt parses it; no Spark is needed for that."""
+    home = tmp_path_factory.mktemp("parsed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(PROJECT)
+        patch.setenv("LAKEHOUSE_DIR", str(home / "lake"))
+        paths = ["--target-path", str(home / "target"), "--log-path", str(home / "logs")]
+        return dbtRunner().invoke(["--quiet", "parse", *paths]).result
+
+
+def test_every_macro_is_reached(manifest):
+    """From a model, a test or dbt itself, through calls, dispatches and names that are passed."""
+    own = {"cdc_lakehouse", "dbt_lakehouse"}
+    ours = {key: macro for key, macro in manifest.macros.items() if macro.package_name in own}
+    assert len(ours) > len(BLOCKS)
+    keys_of = {}
+    for key, macro in manifest.macros.items():
+        keys_of.setdefault(macro.name, set()).add(key)
+    of_dbt = {macro.name for macro in manifest.macros.values() if macro.package_name not in own}
+
+    def calls(depends_on, text):
+        names = meta.find_undeclared_variables(get_environment().parse(text))
+        return {*depends_on}.union(*(keys_of.get(name, ()) for name in names))
+
+    reached, waiting = set(), set()
+    # dbt gives a unit test the materialization `unit`.
+    for materialized in {"unit"}.union(
+        node.config.materialized for node in manifest.nodes.values()
+    ):
+        waiting |= keys_of.get(f"materialization_{materialized}_lakehouse", set())
+    for node in manifest.nodes.values():
+        waiting |= calls(node.depends_on.macros, node.raw_code)
+    for key, macro in ours.items():
+        # dbt looks for an override by its name, or by its name with the adapter's before it.
+        name = macro.name.removeprefix("lakehouse__")
+        if {name, f"default__{name}", f"spark__{name}"} & of_dbt:
+            waiting.add(key)
+    while waiting:
+        key = waiting.pop()
+        reached.add(key)
+        macro = manifest.macros[key]
+        found = calls(macro.depends_on.macros, macro.macro_sql)
+        waiting |= {other for other in found if other in ours} - reached
+    assert sorted(ours.keys() - reached) == []
