@@ -5,10 +5,11 @@ It reads any text and never fails: a quote or comment that is not closed ends wi
 """
 
 import re
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import pyarrow as pa
+
+from udfs._ddl_alter import AlterReader, Rename, Statement
+from udfs._ddl_words import MOST_CHARACTERS, tokenize
 
 _TABLE = pa.struct(
     {
@@ -80,7 +81,7 @@ def read(statement):
     if statement is None or not statement.strip():
         return None
     is_ddl = not _CHANGES_ROWS.match(statement)
-    tokens = tokenize(statement[:_MOST_CHARACTERS]) if is_ddl else []
+    tokens = tokenize(statement[:MOST_CHARACTERS]) if is_ddl else []
     found = _Parser(tokens).statement()
     return {
         "action": found.action,
@@ -92,171 +93,7 @@ def read(statement):
     }
 
 
-# ---------------------------------------------------------------------------- tokens
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    text: str
-    is_name: bool
-    # The word in upper case; a quoted name is no keyword.
-    word: str = ""
-
-
-# What a statement does stands at its beginning; one of many megabytes must not fill the memory.
-_MOST_CHARACTERS = 1_000_000
-# MySQL runs what is inside /*! */, MariaDB also /*M! */; no release has a number from 990000 on.
-_TOKEN = re.compile(
-    r"""
-    \s+
-    | /\*M?!(?!99[0-9]{4})[0-9]*
-    | (?P<comment>/\*)
-    | --[^\n]*
-    | \#[^\n]*
-    | '(?:[^'\\]|\\.|'')*+(?:'|\\?\Z)
-    | \$(?P<tag>\w*)\$.*?(?:\$(?P=tag)\$|\Z)
-    | `(?P<backticks>(?:[^`]|``)*+)(?:`|\Z)
-    | "(?P<quotes>(?:[^"]|"")*+)(?:"|\Z)
-    | \[(?P<brackets>[^\W\d][^\]]{0,127})\]
-    | (?P<word>[\w$@][\w$#@]*)
-    | \*/
-    | (?P<mark>.)
-    """,
-    re.DOTALL | re.VERBOSE,
-)
-_COMMENT_MARK = re.compile(r"/\*|\*/")
-
-
-def tokenize(statement):
-    """Return names, words and marks of a statement, without blanks, comments and texts."""
-    tokens = []
-    at, nested = 0, True
-    while at < len(statement):
-        match = _TOKEN.match(statement, at)
-        at = match.end()
-        kind = match.lastgroup
-        if kind == "comment":
-            # PostgreSQL nests comments, the others do not: there the marks do not pair up.
-            end = _end_of_comment(statement, match.start()) if nested else None
-            nested = end is not None
-            at = end or statement.find("*/", at) + 2
-            if at < match.end():  # find found nothing
-                break
-        elif kind == "word":
-            tokens.append(Token(match[0], True, match[0].upper()))
-        elif kind == "mark":
-            tokens.append(Token(match[0], False, match[0]))
-        elif kind == "backticks":
-            tokens.append(Token(match[kind].replace("``", "`"), True))
-        elif kind == "quotes":
-            tokens.append(Token(match[kind].replace('""', '"'), True))
-        elif kind == "brackets":
-            tokens.append(Token(match[kind], True))
-    return tokens
-
-
-def _end_of_comment(statement, start):
-    """Return where a comment ends that may hold others, None if the marks do not pair up."""
-    depth = 0
-    for mark in _COMMENT_MARK.finditer(statement, start):
-        depth += 1 if mark[0] == "/*" else -1
-        if depth == 0:
-            return mark.end()
-    return None
-
-
-# ---------------------------------------------------------------------------- statements
-
-_END = Token("", False)
-
-
-class Name(NamedTuple):
-    qualifier: str | None
-    table_name: str
-    is_qualifier_quoted: bool
-    is_quoted: bool
-
-
-class Rename(NamedTuple):
-    previous_name: str
-    name: str
-
-
-class Column(NamedTuple):
-    table_number: int
-    column_name: str
-    is_quoted: bool
-    is_added: bool
-
-
-@dataclass(slots=True)
-class Statement:
-    action: str = "other"
-    tables: list[Name] = field(default_factory=list)
-    renamed_tables: list[Rename] = field(default_factory=list)
-    renamed_columns: list[Rename] = field(default_factory=list)
-    altered_columns: list[Column] = field(default_factory=list)
-
-    def alter(self, name, is_added):
-        """Note that the statement adds the column `name` to its last table, or drops it."""
-        if name is not None:
-            number = len(self.tables) - 1
-            self.altered_columns.append(Column(number, name.table_name, name.is_quoted, is_added))
-
-    def rename_column(self, names):
-        if names:
-            self.renamed_columns.append(Rename(*(name.table_name for name in names)))
-            for name, is_added in zip(names, (False, True), strict=True):
-                self.alter(name, is_added)
-
-
-class _Parser:
-    def __init__(self, tokens):
-        self._tokens, self._at = tokens, 0
-
-    def _peek(self, ahead=0):
-        at = self._at + ahead
-        return self._tokens[at] if at < len(self._tokens) else _END
-
-    def _take(self, *words):
-        """Move behind the words if they come next; return whether they did."""
-        for ahead, word in enumerate(words):
-            if self._peek(ahead).word != word:
-                return False
-        self._at += len(words)
-        return True
-
-    def _skip_to(self, *words):
-        """Move behind the next of the words, or to the end; return the word."""
-        while (token := self._peek()) is not _END:
-            self._at += 1
-            if token.word in words:
-                return token.word
-        return None
-
-    def _keyword(self, *words):
-        """`_take` for a word that may as well be a table's name, unless a name follows it."""
-        token = self._peek(len(words))
-        return (
-            (token.is_name or token.word in ("(", ".")) and token.word != "." and self._take(*words)
-        )
-
-    def _name(self):
-        """Take `[[a.]b.]c` and return the Name `b.c`; None if no name comes."""
-        parts = []
-        self._take(".")  # MySQL allows `.t` for a table of the current database
-        while self._peek().is_name:
-            parts.append(self._peek())
-            self._at += 1
-            if not self._take("."):
-                break
-        if not parts:
-            return None
-        if len(parts) == 1:
-            return Name(None, parts[0].text, False, not parts[0].word)
-        qualifier, table = parts[-2:]
-        return Name(qualifier.text, table.text, not qualifier.word, not table.word)
-
+class _Parser(AlterReader):
     def statement(self):
         """Return what the text does: its first statement, and others of the same kind behind it."""
         self._skip_prefixes()
@@ -291,9 +128,6 @@ class _Parser:
     def _opens_transaction(self):
         more = 1 if self._peek(1).word in ("WORK", "TRANSACTION") else 0
         return self._peek().word in ("BEGIN", "START") and self._peek(1 + more).word == ";"
-
-    def _if_exists(self):
-        return self._take("IF", "EXISTS") or self._take("IF", "NOT", "EXISTS")
 
     def _truncated(self):
         """Return the tables of a TRUNCATE, none if it empties something else or a part of one."""
@@ -335,144 +169,6 @@ class _Parser:
                 break
         return renames
 
-    def _alter(self, found):
-        """Add what an ALTER TABLE does to `found`."""
-        while self._peek().word in ("ONLINE", "OFFLINE", "IGNORE", "FOREIGN"):
-            self._at += 1
-        if not self._take("TABLE"):
-            return
-        self._if_exists()
-        self._keyword("ONLY")
-        table = self._name()
-        if table is None:
-            return
-        self._take("*")
-        if found.tables[-1:] != [table]:
-            found.tables.append(table)
-        if [self._peek(n).word for n in range(4)] in (
-            ["TRUNCATE", "PARTITION", "ALL", ""],
-            ["TRUNCATE", "PARTITION", "ALL", ";"],
-        ):
-            found.action = "truncate_table" if found.action == "other" else found.action
-            return
-        found.action = "alter_table"
-        if self._take("WAIT"):  # MariaDB: WAIT n, NOWAIT
-            self._at += 1
-        self._take("NOWAIT")
-        verb = self._clause(found, None)
-        while self._skip_to_next():
-            verb = self._clause(found, verb)
-
-    def _skip_to_next(self):
-        """Move to the next clause of ALTER TABLE, or part of one in brackets; False at the last.
-
-        It comes behind a comma. Db2 writes none, and there the word COLUMN tells it.
-        """
-        depth = 0
-        while (token := self._peek()) is not _END:
-            if depth == 0 and token.word in (")", ";"):
-                return False
-            if depth == 0 and token.word in _VERBS and self._peek(1).word == "COLUMN":
-                return True
-            self._at += 1
-            if depth == 0 and token.word == ",":
-                return True
-            depth += (token.word == "(") - (token.word == ")")
-        return False
-
-    def _clause(self, found, verb):
-        """Add what a clause does; return its verb, which SQL Server does not say again in a list.
-
-        `verb` is that of the clause before.
-        """
-        if self._take("RENAME"):
-            self._rename(found)
-            return None
-        if self._take("CHANGE"):
-            self._take("COLUMN")
-            self._if_exists()
-            found.rename_column(self._pair(None))
-            return None
-        if self._take("ADD"):
-            return self._add(found)
-        if self._take("DROP"):
-            return self._drop(found)
-        if self._take("SET", "UNUSED"):  # Oracle
-            self._take("COLUMN")
-            return self._drop_columns(found)
-        if verb in ("DROP", "DROP COLUMN") and self._take("COLUMN"):
-            return self._drop_columns(found)
-        follows = self._peek(1)
-        if verb == "DROP COLUMN" and not follows.is_name and follows.word in ("", ",", ";"):
-            return self._drop_columns(found)
-        if verb == "ADD" and follows.is_name and self._peek().word not in _OTHER_VERBS:
-            self._add_column(found)
-            return verb
-        return verb if verb == "DROP" else None
-
-    def _rename(self, found):
-        if self._take("COLUMN"):
-            self._if_exists()
-            found.rename_column(self._pair("TO"))
-        elif self._object_comes() and self._peek(1).word != "TO":
-            return
-        elif self._take("TO") or self._take("AS") or self._take("="):
-            self._rename_table(found)
-        elif self._peek(1).word == "TO":
-            found.rename_column(self._pair("TO"))
-        else:
-            self._rename_table(found)
-
-    def _rename_table(self, found):
-        name = self._name()
-        if name is not None:
-            found.renamed_tables.append(Rename(found.tables[-1].table_name, name.table_name))
-
-    def _pair(self, between):
-        """Return the next two names, with the word `between` them; nothing if they do not come."""
-        previous = self._name()
-        if previous is None or (between and not self._take(between)):
-            return ()
-        name = self._name()
-        return (previous, name) if name else ()
-
-    def _add(self, found):
-        is_column = self._take("COLUMN")
-        self._if_exists()
-        in_brackets = self._take("(")
-        self._add_column(found, is_column)
-        while in_brackets and self._skip_to_next():
-            self._add_column(found)
-        self._take(")")
-        return "ADD"
-
-    def _add_column(self, found, is_column=False):
-        if is_column or not self._object_comes():
-            found.alter(self._name(), is_added=True)
-
-    def _drop(self, found):
-        if self._take("COLUMN"):
-            return self._drop_columns(found)
-        if not self._object_comes():
-            self._drop_columns(found)
-        return "DROP"
-
-    def _drop_columns(self, found):
-        self._if_exists()
-        in_brackets = self._take("(")
-        found.alter(self._name(), is_added=False)
-        while in_brackets and self._take(","):
-            found.alter(self._name(), is_added=False)
-        self._take(")")
-        return "DROP COLUMN"
-
-    def _object_comes(self):
-        """Whether an index, constraint or partition comes; a column may be called so, too."""
-        follows = self._peek(1)
-        return self._peek().word in _OBJECTS_OF_TABLES and (
-            follows.word == "(" or (follows.is_name and follows.word not in ("CASCADE", "RESTRICT"))
-        )
-
     def _created_or_dropped(self, verb):
         """Return action and tables. What comes before the word TABLE or INDEX are options."""
         options = set()
@@ -511,18 +207,6 @@ class _Parser:
         return names
 
 
-_VERBS = frozenset(("ADD", "DROP", "RENAME"))
-_OTHER_VERBS = frozenset(
-    ("ALTER", "CONVERT", "DISABLE", "ENABLE", "MODIFY", "ORDER", "OWNER", "SET", "VALIDATE")
-)
-# fmt: off
-# What else ALTER TABLE adds to a table, renames or drops.
-_OBJECTS_OF_TABLES = frozenset((
-    "CHECK", "COLUMNS", "CONSTRAINT", "DEFAULT", "EXCLUDE", "FOREIGN", "FULLTEXT", "INDEX", "KEY",
-    "OVERFLOW", "PARTITION", "PERIOD", "PRIMARY", "SPATIAL", "SUBPARTITION", "SUPPLEMENTAL",
-    "SYSTEM", "TABLEGROUP", "UNIQUE", "UNUSED",
-))
-# fmt: on
 _OTHER_OBJECTS = frozenset(
     ("DATABASE", "SCHEMA", "VIEW", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT", "SEQUENCE", "USER")
 )

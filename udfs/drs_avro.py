@@ -6,7 +6,8 @@ user's: whether its records are like those of DTS or of OceanBase, its fields te
 """
 
 from udfs import _avro, dts_avro, oceanbase_avro
-from udfs._avro import COLUMNS, Refused, checked_value, find_schema, guarded, register_decoder
+from udfs._avro import COLUMNS, find_schema, guarded, register_decoder
+from udfs._avro_refused import Refused, checked_value
 
 _SHARD_TOTAL = COLUMNS.index("shard_total")
 _SHAPES = {"DTS": dts_avro.Schema, "OceanBase": oceanbase_avro.Schema}

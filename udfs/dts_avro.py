@@ -9,27 +9,12 @@ import json
 import re
 
 from udfs import _avro
-from udfs._avro import (
-    Refused,
-    TableReader,
-    Types,
-    characters,
-    check_length,
-    checked_value,
-    completed,
-    date_text,
-    epoch_text,
-    field_names,
-    find_schema,
-    float_text,
-    guarded,
-    plain_decimal,
-    refused_column,
-    register_decoder,
-    remembered,
-    time_text,
-    year_text,
-)
+from udfs._avro import find_schema, guarded, register_decoder
+from udfs._avro_images import check_length, completed, field_names, refused_column
+from udfs._avro_reader import TableReader
+from udfs._avro_refused import Refused, checked_value, remembered
+from udfs._avro_types import Types
+from udfs._dts_values import CONVERTERS, fraction_digits
 
 DEFAULT_SCHEMA = "avro/dts_avro.avsc"
 
@@ -119,8 +104,8 @@ class Schema:
         self._converters = {}
         for value in types.records_in([by_name["beforeImages"], by_name["afterImages"]]):
             kind = value["name"].rpartition(".")[2]
-            if kind in _CONVERTERS:
-                self._converters[value["name"]] = _CONVERTERS[kind]
+            if kind in CONVERTERS:
+                self._converters[value["name"]] = CONVERTERS[kind]
                 types.require(value, _VALUES[kind])
                 if kind == "TimestampWithTimeZone":
                     types.require(value["fields"][0]["type"], _VALUES["DateTime"])
@@ -147,7 +132,7 @@ def _row(record, born, converters):
     database, schema, table = _names(record["objectName"], tags)
     names, numbers, column_types = record["fields"].make(_columns)
     after_images = record["afterImages"]
-    context = (source_type, _fraction_digits(source_type, position))
+    context = (source_type, fraction_digits(source_type, position))
 
     images = []
     for part in ("beforeImages", "afterImages"):
@@ -250,168 +235,3 @@ def _key_columns(info):
     except (TypeError, ValueError, KeyError, RecursionError):
         return None
     return key if isinstance(key, list) and key else None
-
-
-# ---------------------------------------------------------------------------- values to text
-#
-# Each takes (body, dataTypeNumber, (source type, digits of a fraction)) and returns text.
-
-_INTEGER = re.compile(r"([+-]?)0*([0-9]+)")
-
-
-def _integer(body, _number, _context):
-    text = body["value"]
-    if text.isdecimal() and text.isascii() and text[0] != "0":
-        return text
-    match = _INTEGER.fullmatch(text)
-    if match is None:
-        raise Refused("wrong_type", f"{text[:100]!r} is not an integer")
-    digits = match[2]
-    return "-" + digits if match[1] == "-" and digits != "0" else digits
-
-
-def _decimal(body, _number, _context):
-    return plain_decimal(body["value"])
-
-
-# Codes of four-byte floats, which DTS sends as doubles: MySQL FLOAT, PostgreSQL's OID of real,
-# Oracle BINARY_FLOAT.
-_SINGLES = frozenset(
-    (("MySQL", 4), ("DRDS", 4), ("PostgreSQL", 700), ("PPAS", 700), ("Oracle", 100))
-)
-
-
-def _float(body, number, context):
-    return float_text(body["value"], (context[0], number) in _SINGLES)
-
-
-def _character(body, _number, _context):
-    charset = body["charset"]
-    if charset in ("utf8mb4", "utf8"):
-        try:
-            return body["value"].decode()
-        except UnicodeDecodeError:
-            pass
-    if charset == "binary":
-        # MySQL's name for the charset of BINARY and VARBINARY: bytes, not characters.
-        return body["value"].hex()
-    return characters(body["value"], charset)
-
-
-def _timestamp(body, _number, _context):
-    # `millis` holds microseconds, whatever its name and the source.
-    return epoch_text(body["timestamp"], body["millis"], 6)
-
-
-def _fraction_digits(source_type, position):
-    """Digits that DateTime.millis counts: it holds micro- or nanoseconds, by source. A position
-    with <-> is written by the reader of physical logs, which counts nanoseconds."""
-    return 6 if source_type in ("MySQL", "PostgreSQL") and "<->" not in position else 9
-
-
-_FAMILIES = {"DRDS": "MySQL", "PPAS": "PostgreSQL"}
-# What a column is, where the parts that are set may say more: a DATE with a clock of zeros.
-_FORMS = {
-    **{("MySQL", number): "date" for number in (10, 14)},
-    **{("MySQL", number): "time" for number in (11, 19)},
-    **{("MySQL", number): "datetime" for number in (7, 12, 17, 18)},
-    ("MySQL", 13): "year",
-    ("PostgreSQL", 1082): "date",
-    ("PostgreSQL", 1083): "time",
-    ("PostgreSQL", 1114): "datetime",
-    ("Oracle", 12): "datetime",
-    ("Oracle", 180): "datetime",
-}
-
-
-def _datetime(body, number, context):
-    """Text of the parts that are set: date, time (to 838 hours, negative), datetime, year, and
-    Oracle's intervals as [-]Y-MM and [-]D HH:MM:SS[.f]."""
-    source_type, digits = context
-    form = _FORMS.get((_FAMILIES.get(source_type, source_type), number))
-    date = year, month, day = body["year"], body["month"], body["day"]
-    clock = body["hour"], body["minute"], body["second"], body["millis"]
-    has_date, has_clock = date != (None,) * 3, clock != (None,) * 4
-    if not (has_date or has_clock):
-        raise Refused("wrong_type", "a DateTime without any part")
-    # Zeros in parts that the type does not have are no parts; anything else is kept.
-    if form == "date" and has_date and not any(clock):
-        has_clock = False
-    elif form == "time" and has_clock and not any(date):
-        has_date = False
-    elif form == "datetime" and has_date:
-        has_clock = True
-    elif form == "year" and year is not None and not (month or day or any(clock)):
-        return year_text(year)
-
-    if not has_clock:
-        if day is None and month is None:
-            return year_text(year)
-        if day is None:
-            return _signed((year or 0, month), lambda y, m: f"{y}-{m:02d}")
-        return date_text(year or 0, month or 0, day)
-    clock = [part or 0 for part in clock]
-    if not has_date:
-        return _signed(clock, lambda *parts: time_text(*parts, digits, 10**6))
-    if year is None and month is None:
-        return _signed((day, *clock), lambda d, *parts: f"{d} {time_text(*parts, digits, 23)}")
-    return f"{date_text(year or 0, month or 0, day or 0)} {time_text(*clock, digits, 24)}"
-
-
-def _signed(parts, spell):
-    """Spell parts that carry their common sign each."""
-    if min(parts) >= 0:
-        return spell(*parts)
-    if max(parts) > 0:
-        raise Refused("wrong_type", f"parts of both signs: {parts}")
-    return "-" + spell(*(-part for part in parts))
-
-
-def _zoned(body, number, context):
-    return f"{_datetime(body['value'], number, context)} {body['timezone']}".rstrip()
-
-
-def _hex(body, _number, _context):
-    return body["value"].hex()
-
-
-def _as_sent(body, _number, _context):
-    return body["value"]
-
-
-_TEXT_TYPES = frozenset(("JSON", "JSONB", "XML", "TEXT", "ENUM", "SET"))
-_POSTGRES = ("PostgreSQL", "PPAS")
-
-
-def _binary_object(body, number, context):
-    # PostgreSQL's json and jsonb come as bytes of their text.
-    is_json = number in (114, 3802) and context[0] in _POSTGRES
-    if is_json or body["type"].upper() in _TEXT_TYPES:
-        return characters(body["value"], "utf8")
-    return body["value"].hex()
-
-
-_BOOLEANS = {"t": "1", "true": "1", "f": "0", "false": "0"}
-
-
-def _text_object(body, number, context):
-    text = body["value"]
-    is_bool = number == 16 and context[0] in _POSTGRES
-    if is_bool or body["type"].upper() in ("BOOL", "BOOLEAN"):
-        return _BOOLEANS.get(text.lower(), text)
-    return text
-
-
-_CONVERTERS = {
-    "Integer": _integer,
-    "Character": _character,
-    "Decimal": _decimal,
-    "Float": _float,
-    "Timestamp": _timestamp,
-    "DateTime": _datetime,
-    "TimestampWithTimeZone": _zoned,
-    "BinaryGeometry": _hex,
-    "TextGeometry": _as_sent,
-    "BinaryObject": _binary_object,
-    "TextObject": _text_object,
-}

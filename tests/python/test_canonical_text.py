@@ -11,8 +11,8 @@ from jinja2 import Template
 from cdc_lakehouse.runtime.functions import open_package
 
 open_package(PROJECT)
-avro = importlib.import_module("udfs._avro")
-dts = importlib.import_module("udfs.dts_avro")
+avro = importlib.import_module("udfs._avro_text")
+dts = importlib.import_module("udfs._dts_values")
 
 
 def cases():
@@ -40,7 +40,7 @@ def epoch_text(sent):
 
 PYTHON = {
     "number": avro.plain_decimal,
-    "integer": lambda sent: dts._integer({"value": sent}, None, None),
+    "integer": lambda sent: dts.integer({"value": sent}, None, None),
     "timestamp": epoch_text,
 }
 

@@ -1,0 +1,129 @@
+"""The types of an .avsc: which record its values are, and whether hostile bytes can abuse it."""
+
+import json
+
+from fastavro import parse_schema
+
+
+class _Strict(list):
+    """Symbols of an enum or branches of a union. A list takes index -1 for its last item, and so
+    does fastavro with an index that it reads from broken bytes."""
+
+    def __len__(self):
+        return 0  # compiled fastavro adds the length to a negative index before it asks
+
+    def __getitem__(self, index):
+        if index < 0:
+            raise IndexError(f"index {index} of a union or enum")
+        return list.__getitem__(self, index)
+
+
+def _without_conversions(schema):
+    # fastavro would turn numbers into dates, which we have to spell ourselves, and refuses the
+    # defaults of some published schemas. None is needed to read what was written.
+    schema.pop("logicalType", None)
+    schema.pop("default", None)
+    return schema
+
+
+class Types:
+    """The types of an .avsc. Raises if the file is no schema, or one that hostile bytes can abuse.
+
+    Types are compared as kinds: "int", "string", "record", "array", ... and "string_map".
+    """
+
+    def __init__(self, text):
+        self.named = {}
+        plain = json.loads(text, object_hook=_without_conversions)
+        # Expanded, because fastavro looks names up anew for every value.
+        parsed = parse_schema(plain, named_schemas=self.named, expand=True)
+        self._roots = parsed if isinstance(parsed, list) else [parsed]
+        for root in self._roots:
+            self._least_bytes(root, ())
+
+    def records_in(self, avro_type):
+        """Yield the records that values of `avro_type` are, or hold as branches and items."""
+        if isinstance(avro_type, list):
+            for branch in avro_type:
+                yield from self.records_in(branch)
+        elif isinstance(avro_type, str):
+            yield from self.records_in(self.named.get(avro_type, {}))
+        elif avro_type.get("type") == "record":
+            yield avro_type
+        else:
+            yield from self.records_in(avro_type.get("items", []))
+
+    def find_record(self, needed, optional=()):
+        """Return the record with the needed fields, and what is optional of those types; the
+        ValueError names what the closest record lacks."""
+        optional = dict(optional)
+        records = [record for root in self._roots for record in self.records_in(root)]
+        for record in reversed(records):  # the file's last type is the outermost one
+            if not self._lacking(record, needed, optional):
+                return record
+        closest = min(records, key=lambda r: len(self._lacking(r, needed, optional)), default=None)
+        if closest is None:
+            raise ValueError("it holds no record")
+        raise ValueError(f"{closest['name']} lacks {self._lacking(closest, needed, optional)}")
+
+    def require(self, avro_type, needed):
+        """Raise ValueError unless the records in `avro_type` have the needed fields."""
+        for record in self.records_in(avro_type):
+            if lacking := self._lacking(record, needed, {}):
+                raise ValueError(f"{record['name']} lacks {lacking}")
+
+    def _lacking(self, record, needed, optional):
+        """Name the fields that are missing or of another type, "" if there are none."""
+        found = {field["name"]: self._kinds(field["type"]) for field in record["fields"]}
+        checked = needed | {name: kinds for name, kinds in optional.items() if name in found}
+        return ", ".join(
+            f"{name} ({kinds.replace(' ', ' or ')})"
+            for name, kinds in checked.items()
+            if not found.get(name, set()) - {"null"}
+            or not found[name] - {"null"} <= set(kinds.split())
+        )
+
+    def _kinds(self, avro_type):
+        if isinstance(avro_type, list):
+            return set().union(*map(self._kinds, avro_type))
+        if isinstance(avro_type, dict):
+            is_string_map = avro_type["type"] == "map" and avro_type["values"] == "string"
+            return {"string_map" if is_string_map else avro_type["type"]}
+        return {self.named[avro_type]["type"] if avro_type in self.named else avro_type}
+
+    def _least_bytes(self, avro_type, inside):
+        """Fewest bytes of a value. Refuses what hostile bytes could abuse: arrays of items of no
+        bytes loop as long as their count says, a record inside itself overflows the stack.
+        Makes unions and enums strict on the way."""
+        if isinstance(avro_type, list):
+            raise TypeError("a union has to be made strict where it is held")
+        if isinstance(avro_type, str):
+            if avro_type not in self.named:
+                return {"null": 0, "float": 4, "double": 8}.get(avro_type, 1)
+            avro_type = self.named[avro_type]
+        kind = avro_type["type"]
+        if kind == "record":
+            name = avro_type["name"]
+            if name in inside:
+                raise ValueError(f"{name} contains itself")
+            fields = avro_type["fields"]
+            return sum(self._least_bytes_held(f, "type", (*inside, name)) for f in fields)
+        if kind == "enum":
+            avro_type["symbols"] = _Strict(avro_type["symbols"])
+        elif kind == "fixed":
+            return avro_type["size"]
+        elif kind == "map":
+            self._least_bytes_held(avro_type, "values", inside)
+        elif kind == "array" and not self._least_bytes_held(avro_type, "items", inside):
+            raise ValueError("it holds an array of items that have no bytes")
+        elif kind not in ("array", "enum"):
+            return self._least_bytes(kind, inside)
+        return 1
+
+    def _least_bytes_held(self, holder, key, inside):
+        if not isinstance(holder[key], list):
+            return self._least_bytes(holder[key], inside)
+        holder[key] = _Strict(holder[key])
+        for branch in holder[key]:
+            self._least_bytes(branch, inside)
+        return 1

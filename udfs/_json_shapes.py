@@ -1,0 +1,140 @@
+"""Fit a JSON document to the fields that `from_json` reads."""
+
+import re
+
+from udfs._json_values import BLANKS, Refused, Repeating, json_text, kind_of, twice
+
+# What `from_json` turns into the same text. Integers are: it has them as big as they come.
+_PLAIN = frozenset((str, int, bool, type(None)))
+_SHAPE_TOKENS = re.compile(r'\s*("[^"]*"|\w+|[<>,:])')
+
+
+def shape_of(fields):
+    """Return {member: function} of the fields of a `from_json`: names with `string`, `map<string,
+    string>`, `array<...>` and `struct<...>`; a `comment` says what a string has to be.
+
+    A function returns the value of a member as `from_json` has to read it, the same object if
+    nothing changes.
+    """
+    tokens = _SHAPE_TOKENS.findall(fields)
+    shape = _shape_of_members(tokens)
+    if tokens or not shape:
+        raise ValueError(f"cannot read {fields!r} as fields of from_json")
+    return shape
+
+
+def _shape_of_members(tokens):
+    members = {}
+    while tokens and tokens[0] != ">":
+        name = tokens.pop(0)
+        if tokens[0] == ":":
+            tokens.pop(0)
+        members[name] = _shape_of_type(tokens)
+        if tokens and tokens[0] == ",":
+            tokens.pop(0)
+    return members
+
+
+def _shape_of_type(tokens):
+    kind = tokens.pop(0).lower()
+    if kind == "string":
+        expected = "a text"
+        if tokens and tokens[0].lower() == "comment":
+            expected = tokens[1].strip('"')
+            del tokens[:2]
+        return _scalar(expected)
+    if kind == "map" and "".join(tokens[:5]).lower() == "<string,string>":
+        del tokens[:5]
+        return fit_row
+    if kind not in ("array", "struct") or tokens.pop(0) != "<":
+        raise ValueError(f"cannot read the type {kind} of a field of from_json")
+    shape = _list(_shape_of_type(tokens)) if kind == "array" else _struct(_shape_of_members(tokens))
+    tokens.pop(0)
+    return shape
+
+
+def _scalar(expected):
+    def fit_scalar(value):
+        if type(value) in _PLAIN:
+            return value
+        if isinstance(value, (list, dict)):
+            raise misfit(expected, value)
+        return str(value)
+
+    return fit_scalar
+
+
+def _list(fit):
+    def fit_list(values):
+        if values is None:
+            return None
+        if not isinstance(values, list):
+            raise misfit("a list", values)
+        fitted, is_changed = [], False
+        for index, value in enumerate(values):
+            try:
+                fitted.append(fit(value))
+            except Refused as refused:
+                refused.path.append(index)
+                raise
+            is_changed |= fitted[-1] is not value
+        return fitted if is_changed else values
+
+    return fit_list
+
+
+def _struct(members):
+    return lambda value: None if value is None else fit_members(value, members)
+
+
+def fit_document(found, shape):
+    """Return a document as `from_json` has to read it, the same object if nothing changes."""
+    if isinstance(found, dict):
+        return fit_members(found, shape)
+    kind = kind_of(found)
+    if isinstance(found, list):
+        kind = f"a list of {len(found)}"
+    elif isinstance(found, str) and found.lstrip(BLANKS)[:1] in ("{", "["):
+        kind = f"a text that holds JSON, which is JSON encoded twice: {found[:50]!r}"
+    raise Refused("not_json", f"one JSON object expected, found {kind}")
+
+
+def fit_members(value, members):
+    """Return an object whose members are of `members`, the same object if nothing changes."""
+    if not isinstance(value, dict):
+        raise misfit("an object", value)
+    if type(value) is Repeating:  # the reader of an envelope takes the last one
+        raise twice(value)
+    changed = {}
+    for name, fit in members.items():
+        found = value.get(name)
+        if found is None:
+            continue
+        try:
+            fitted = fit(found)
+        except Refused as refused:
+            refused.path.append(name)
+            raise
+        if fitted is not found:
+            changed[name] = fitted
+    if not changed:
+        return value
+    return {name: changed.get(name, value[name]) for name in members if name in value}
+
+
+def fit_row(row):
+    """Return a row of values (or null), the same object if nothing changes."""
+    if row is None:
+        return None
+    if not isinstance(row, dict):
+        raise misfit("an object", row)
+    if _PLAIN.issuperset(map(type, row.values())):
+        return row
+    return {
+        name: value if type(value) in _PLAIN else json_text(value) for name, value in row.items()
+    }
+
+
+def misfit(expected, value):
+    """Return the refusal of a value that is not of its field's type."""
+    return Refused("wrong_type", f"expected {expected}, found {kind_of(value)}")

@@ -1,0 +1,129 @@
+"""What the values of a JSON document are, where they are in it, and their text."""
+
+import json
+from io import StringIO
+from json.encoder import encode_basestring
+
+BLANKS = " \t\r\n"
+
+
+class Refused(Exception):
+    """A value that is not exact: error code, what was found. `path` leads to it from inside."""
+
+    def __init__(self, code, found):
+        super().__init__(code, found)
+        self.path = []
+
+    def detail(self):
+        where, found = place(reversed(self.path)), self.args[1]
+        detail = f"field {where[-200:]}: {found}" if where else found
+        return detail.encode("utf-8", "backslashreplace").decode()[:900]
+
+
+class Number(str):
+    """A number as it stands in the text; it equals no text."""
+
+    __slots__ = ()
+
+    def __eq__(self, other):
+        return type(other) is Number and str.__eq__(self, other)
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = str.__hash__
+
+
+class Repeating(dict):
+    """An object that has a key more than once; `twice` is (key, first value, second value)."""
+
+    twice, is_ambiguous = None, False
+
+
+def twice(value, path=()):
+    """Return the refusal of a Repeating object, `path` leading to it."""
+    name, first, second = value.twice
+    refused = Refused("duplicate_keys", f"comes twice, as {_short(first)} and {_short(second)}")
+    refused.path = [name, *reversed(path)]
+    return refused
+
+
+def walk(found):
+    """Yield each value of a document, in its order, with the keys and indexes that lead to it, in a
+    list that changes as the walk goes on."""
+    path = []
+    yield found, path
+    open_values = [_members_of(found)]
+    while open_values:
+        step, value = next(open_values[-1], (None, None))
+        if step is None:
+            open_values.pop()
+            del path[-1:]
+            continue
+        path.append(step)
+        yield value, path
+        open_values.append(_members_of(value))
+
+
+def _members_of(value):
+    if isinstance(value, dict):
+        return iter(value.items())
+    return enumerate(value if isinstance(value, list) else ())
+
+
+def place(path):
+    """Spell the keys and indexes that lead to a value: data[0].name"""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step[:100]}" for step in path)
+    return "".join(steps).removeprefix(".")
+
+
+def kind_of(value):
+    """Name what a JSON value is."""
+    kinds = {str: "a text", bool: "a boolean", list: "a list", type(None): "null"}
+    return kinds.get(type(value), "an object" if isinstance(value, dict) else "a number")
+
+
+def _short(value):
+    return json_text(value)[:50]
+
+
+# Of what `fit_document` returns, which has no numbers but integers.
+# What has no shape, like a fraction that no model reads, may be written anyhow.
+write = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), check_circular=False, default=str
+).encode
+
+
+def json_text(value):
+    """Write a value as JSON without blanks, every number as it stood in the message."""
+    text = StringIO()
+    _write_into(text.write, value)
+    return text.getvalue()
+
+
+def _write_into(add, value):
+    kind = type(value)
+    if kind is str:
+        add(encode_basestring(value))
+    elif value is None:
+        add("null")
+    elif kind is bool:
+        add("true" if value else "false")
+    elif isinstance(value, dict):
+        before = "{"
+        for name, member in value.items():
+            add(before)
+            add(encode_basestring(name))
+            add(":")
+            _write_into(add, member)
+            before = ","
+        add("}" if value else "{}")
+    elif kind is list:
+        before = "["
+        for member in value:
+            add(before)
+            _write_into(add, member)
+            before = ","
+        add("]" if value else "[]")
+    else:
+        add(str(value))
