@@ -1,6 +1,6 @@
 {#-
-    The rows of Avro messages with the columns of silver.events that a decoded record tells.
-    Needs the columns record, row_number, truncated, source_database and source_table.
+    Adds the columns of silver.events that a decoded record has to the rows of Avro messages. Needs the columns record, row_number,
+    truncated, source_database and source_table.
 -#}
 {% macro avro_changes(rows) -%}
 select

@@ -1,6 +1,7 @@
 {#-
-    What Avro messages say, from their decoded `record`: the kind, and the tables that it is about. `database` and `source_type`
-    tell where a record comes from, `is_waiting` whether it lacks a part. Needs the columns value, record and route_database.
+    What Avro messages say, from their decoded `record`: the kind, and the tables that they are about. `database` and `source_type`
+    tell where a record comes from, `is_waiting` whether a part of it is still missing. Needs the columns value, record and
+    route_database.
 -#}
 {% macro avro_read(records, database, source_type, is_waiting) -%}
 select

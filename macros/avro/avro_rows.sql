@@ -1,7 +1,7 @@
 {#-
-    The rows of Avro messages, with the reason to reject a message in `problem`: one row per message, or one per table of a
-    TRUNCATE. `timestamp` is the name of the field of the commit time; the other arguments are those of `avro_read`. Needs its
-    columns and route_problem.
+    The rows of Avro messages: one row per message, or one per table of a TRUNCATE, with the reason to reject the message in
+    `problem`. `timestamp` is the name of the field of the commit time; the other arguments are those of `avro_read`. Needs the
+    columns that `avro_read` needs, and route_problem.
 -#}
 {% macro avro_rows(records, timestamp, database='record.database_name', source_type='record.source_type', is_waiting='false') -%}
 select

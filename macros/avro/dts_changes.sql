@@ -1,8 +1,9 @@
 {#-
-    `avro_changes` of records that DTS wrote, with the time at which it wrote them and their order. Needs its columns, partition and
-    offset. The time is documented in milliseconds, but a real capture has seconds: its size tells which. MySQL's position is
-    offset@file, which sorts wrongly as text; the rows of one binlog event share it, and id numbers them. A full load has no
-    position and comes first. Other sources have no position that is known to be a number: the commit time and the delivery decide.
+    `avro_changes` of records that DTS wrote, with their order and the time at which DTS wrote them. Needs the columns that
+    `avro_changes` needs, partition and offset. The document says that bornTimestamp is in milliseconds, but a real capture has
+    seconds: the size of the number tells which. MySQL's position is offset@file, which sorts wrongly as text; the rows of one
+    binlog event share it, and id numbers them. A full load has no position and comes first. The positions of other sources are not
+    known to be numbers: there the commit time and the delivery decide.
 -#}
 {% macro dts_changes(rows) -%}
 select

@@ -1,5 +1,5 @@
 {#-
-    The rows of Canal messages with the columns of silver.events that the envelope tells. `full_load` is the dialect's word for the
+    Adds the columns of silver.events that the envelope has to the rows of Canal messages. `full_load` is the dialect's word for the
     rows of a full load. Needs the columns of `canal_rows`.
 -#}
 {% macro canal_changes(rows, full_load=none) -%}

@@ -1,9 +1,9 @@
 {#-
-    The images of Canal rows, in the dialects whose `old` has only the changed columns: a row that looks whole completes it. A row
-    looks whole if it has a value for each type that comes with it, and, of an update, if `old` names what has changed or the key is
-    there, which MySQL's `binlog_row_image` MINIMAL leaves out. That is no proof: Canal takes the types from the row itself, which
-    with NOBLOB lacks unchanged columns, so that the row of an update is never marked complete. Needs the columns type, pknames,
-    types, row_image and old_image.
+    The images of Canal rows, in the dialects whose `old` has only the changed columns: the row completes it if the row looks whole.
+    A row looks whole if it has a value for each type that comes with it and, in an update, if `old` names a changed column or the
+    row has a key column: MySQL's `binlog_row_image` MINIMAL leaves the key out. That is no proof: Canal takes the types from the
+    row itself, which with NOBLOB lacks unchanged columns, so the row of an update is never marked complete. Needs the columns type,
+    pknames, types, row_image and old_image.
 -#}
 {% macro canal_images(rows) -%}
 select

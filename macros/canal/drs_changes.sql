@@ -1,7 +1,7 @@
 {#-
-    The changes of DRS in Canal's envelope. Its `old` is the whole row as it was, so that it completes a `data` which is not. Times
-    are read in either dialect's form, so that they need no second fact. Needs the columns of `canal_rows`, of which dbtype is a
-    field that only DRS has, time_zone, partition and offset.
+    The changes of DRS in Canal's envelope. `old` is the whole row before the change, so it completes a `data` that lacks columns.
+    Times are read in the form of either dialect. Needs the columns of `canal_rows`, of which dbtype is a field that only DRS has,
+    time_zone, partition and offset.
 -#}
 {% macro drs_changes(rows) -%}
 select

@@ -1,6 +1,6 @@
 {#-
-    Milliseconds since 1970, before it too, as the text `YYYY-MM-DD HH:MM:SS[.f]` of a zone's wall clock; null for any
-    other text and outside the years 1 to 9999, of which the zone has the last word.
+    Milliseconds since 1970, negative ones too, as the text `YYYY-MM-DD HH:MM:SS[.f]` of a zone's wall clock; null for any other
+    text, and if the wall clock shows a year outside 1 to 9999.
 -#}
 {% macro milliseconds_to_clock(text, time_zone) -%}
     {%- set milliseconds = 'cast(' ~ text ~ ' as bigint)' -%}

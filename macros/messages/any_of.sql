@@ -1,6 +1,6 @@
 {#-
-    Whether a condition holds for any of some objects of a message. Most messages have one, and for that the condition is
-    compiled; below a lambda nothing is. `condition` is a macro of an object.
+    Whether a condition holds for any object of an array. Most arrays have one object, and Spark compiles the condition for that
+    case; it compiles nothing below a lambda. `condition` is a macro that takes one object.
 -#}
 {% macro any_of(objects, condition) -%}
     case size({{ objects }})

@@ -1,6 +1,6 @@
 {#-
-    The kind of a DDL statement, of which `stated` is what `read_ddl` says: a TRUNCATE empties tables, anything else changes their
-    columns.
+    The kind of a DDL statement: a TRUNCATE empties tables, any other changes schemas. `stated` is what `read_ddl` says of the
+    statement.
 -#}
 {% macro ddl_kind(stated='stated') -%}
     if({{ stated }}.action = 'truncate_table', 'truncate', 'schema_change')

@@ -1,7 +1,7 @@
 {#-
-    The tables that a statement drops, as array<struct<database_name, schema_name, table_name>>; null for any other. A name that
-    is null is the message's own; a database or schema that is dropped has no table_name. The message's name of a table is
-    taken before that of its text. The arguments are those of `truncated_tables`.
+    The tables that a statement drops, as array<struct<database_name, schema_name, table_name>>; null for any other statement. A
+    null name is the one of the message; a dropped database or schema has no table_name. The table name of the message has
+    precedence over that of the statement. The arguments are those of `truncated_tables`.
 -#}
 {% macro dropped_tables(table, source_type='null', stated='stated') -%}
     {%- set has_schemas = has_schemas(source_type) -%}

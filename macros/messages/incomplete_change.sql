@@ -1,5 +1,5 @@
 {#-
-    Why a change cannot be told to its table: struct<code, detail>, null if it can. `operation` is the message's own word; the
+    Why a change cannot be assigned to a table: struct<code, detail>, null if it can. `operation` is the message's own word; the
     other arguments are columns of the step that reads the message.
 -#}
 {% macro incomplete_change(operation, kind='kind', database='source_database', table='source_table', statement='statement') -%}

@@ -1,7 +1,7 @@
 {#-
-    The messages of a JSON format, read once: `json` has the fields, and is null where `json_problem` tells why the value is not one
-    JSON object with them; `stated` is what the DDL in the member `statement` does (udfs/exact_json.py). Without the options a
-    text of more than 20 million characters, or a number of more than 1,000 digits, would be no JSON.
+    Reads the messages of a JSON format: `json` has the fields; it is null if `json_problem` says why the value is not one JSON
+    object with these fields. `stated` is what the DDL in the member `statement` does (udfs/exact_json.py). Without the two options
+    Spark would refuse a text of more than 20 million characters, or a number of more than 1,000 digits.
 -#}
 {% macro json_messages(messages, format, fields, statement='') -%}
 select

@@ -1,8 +1,9 @@
 {#-
-    The outcomes of a format, the columns of silver.events, from its last step. Its columns are named as there; `without` names
-    those that the format does not tell. Needs also `problem`, and what the model `messages` says of a message: topic, partition,
-    offset, format, ingested_at, bronze_version. `kind` is what the message would be without its problem: one that has a problem is
-    rejected and shows nothing else. Only what `has_place` shows its sequence.
+    The rows of silver.events of a format, from its last step. The columns of the step have the names that they have there;
+    `without` names those that the format does not have. The step also has `problem`, and what the model `messages` says of a
+    message: topic, partition, offset, format, ingested_at, bronze_version. `kind` is the kind that the message would have without
+    its problem: a message with a problem becomes `rejected` and shows nothing else. Only rows for which `has_place` holds show
+    their sequence.
 -#}
 {% macro outcomes(step, without=[], has_place="kind in ('row_change', 'schema_change', 'truncate')") -%}
     {%- set is_change = "kind = 'row_change'" -%}

@@ -1,6 +1,6 @@
 {#-
-    Why a field is no position in the source's log, a number of at most twenty digits: struct<code, detail>, null if it is one or is
-    missing.
+    Why a field is not a position in the source's log, a number of at most twenty digits: struct<code, detail>, null if it is one or
+    is missing. `field` is its name, `digits` its text.
 -#}
 {% macro position_problem(field, digits) -%}
     case

@@ -1,7 +1,8 @@
 {#-
     The columns that tell which tables a message is about: `truncated` and `dropped_tables` if it is a statement on tables, and
-    `source_database` and `source_table`, where the statement and seeds/topics.csv say what the message does not. `source_type`
-    is the kind of database, where the message tells it. The other arguments are columns of the step that reads the message.
+    `source_database` and `source_table`, taken from the statement or from seeds/topics.csv if the message does not name them.
+    `source_type` is the kind of database, if the message has it. The other arguments are columns of the step that reads the
+    message.
 -#}
 {% macro source_names(database, table, source_type='null', kind='kind', stated='stated', route_database='route_database') -%}
 {{ truncated_tables(table, source_type, kind, stated) }} as truncated,

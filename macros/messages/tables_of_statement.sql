@@ -1,6 +1,6 @@
 {#-
-    The tables of a statement as an array of names; a name is null that the statement does not say. `stated` is what `read_ddl` says
-    of it.
+    The tables of a statement as an array of names; a name that the statement does not say is null. `stated` is what `read_ddl` says
+    of the statement.
 -#}
 {% macro tables_of_statement(source_type, stated='stated') -%}
     {%- set has_schemas = has_schemas(source_type) -%}
@@ -14,12 +14,12 @@
     )
 {%- endmacro %}
 
-{#- Whether a database has schemas, so that the name before a table's is one; in MySQL it is the database. -#}
+{#- Whether a database has schemas, so that the qualifier of a table is a schema; in MySQL it is the database. -#}
 {% macro has_schemas(source_type) -%}
     coalesce(lower({{ source_type }}) in ('oracle', 'postgresql', 'ppas', 'sqlserver', 'db2'), false)
 {%- endmacro %}
 
-{#- A name of a statement as the database keeps it: Oracle and PostgreSQL change the case of one without quotes. -#}
+{#- A name of a statement as the database stores it: Oracle and PostgreSQL change the case of names without quotes. -#}
 {% macro name_in_source(name, is_quoted, source_type) -%}
     case
         when {{ is_quoted }} then {{ name }}

@@ -1,7 +1,7 @@
 {#-
-    The tables that a TRUNCATE names, as array<struct<database_name, schema_name, table_name>>: where the message names none,
-    or only one of several (PostgreSQL). Null otherwise. `stated` is what `read_ddl` says of the statement, `source_type` the kind of
-    database, where the message tells it.
+    The tables of a TRUNCATE, as array<struct<database_name, schema_name, table_name>>, if the message names no table or the
+    statement names several (PostgreSQL); null otherwise. `stated` is what `read_ddl` says of the statement, `source_type` the kind
+    of database, if the message has it.
 -#}
 {% macro truncated_tables(table, source_type='null', kind='kind', stated='stated') -%}
     case

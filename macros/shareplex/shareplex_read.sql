@@ -1,6 +1,6 @@
 {#-
-    What SharePlex messages say: their fields, and when and where they say that the change was made. OMS writes the text `null` for
-    a field that it does not know. Needs the columns time_zone and json, with the fields meta, data, key and sql.
+    What SharePlex messages say: their fields, and when and where the change was made. OMS writes the text `null` for a field that
+    it does not know. Needs the columns time_zone and json, with the fields meta, data, key and sql.
 -#}
 {% macro shareplex_read(messages) -%}
 select

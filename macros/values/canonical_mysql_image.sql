@@ -1,8 +1,8 @@
 {#-
-    A row image of MySQL texts in canonical text (one text per value, whatever the vendor): bytes written as ISO-8859-1 to
-    hex, timestamps from the topic's zone to UTC, fractions of seconds without trailing zeros, ordinals to labels. A column
-    without a type, and a value that is not what its type says, stay as sent. Most images are canonical as they are; two looks
-    at all types and all texts tell, without a look at each.
+    A row image of MySQL texts in canonical text (one text per value, whatever the vendor): bytes written as ISO-8859-1 to hex,
+    timestamps from the topic's zone to UTC, fractions of seconds without trailing zeros, ordinals to labels. A column without a
+    type, and a value that is not what its type says, stay as sent. Most images are canonical as they are: patterns over all types
+    and all texts tell that, without a test per column.
 -#}
 {% macro canonical_mysql_image(image, types, time_zone) -%}
     {%- set all_types = "array_join(map_values(" ~ types ~ "), '\\n')" -%}

@@ -1,4 +1,4 @@
-{#- A timestamp (UTC) from decimal digits counted in `unit` since 1970; null for none, 0, -1 and beyond the year 9999. -#}
+{#- A timestamp (UTC) from decimal digits that count `unit` since 1970; null for null, 0, -1 and times after the year 9999. -#}
 {% macro epoch_to_timestamp(digits, unit) -%}
     {%- set per_second = {'seconds': 1, 'milliseconds': 1000}[unit] -%}
     timestamp_millis(

@@ -1,4 +1,4 @@
-{#- A wall clock's text `YYYY-MM-DD HH:MM:SS[.f]` of a zone in UTC; what is none (a zero date) stays as sent. -#}
+{#- The text `YYYY-MM-DD HH:MM:SS[.f]` of a zone's wall clock in UTC; any other text (a zero date) stays as sent. -#}
 {% macro local_to_utc(text, time_zone) -%}
     if(
         {{ time_zone }} = 'UTC',

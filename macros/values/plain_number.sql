@@ -1,6 +1,6 @@
 {#-
-    A number's text in plain notation, every digit kept: 1.50E1 is 15.0, +007 is 7, -0 is 0. Other texts stay as sent, and so
-    do exponents of more than four digits: a few bytes must not become gigabytes. Most numbers are plain and cost one look.
+    The text of a number in plain notation, every digit kept: 1.50E1 is 15.0, +007 is 7, -0 is 0. Other texts stay as sent, and so
+    do exponents of more than four digits: a few bytes must not become gigabytes. Most numbers are plain and cost one pattern.
 -#}
 {% macro plain_number(text) -%}
     {%- set whole = "regexp_extract(" ~ text ~ ", r'^[+-]?([0-9]*)', 1)" -%}

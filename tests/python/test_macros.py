@@ -105,7 +105,9 @@ def manifest(tmp_path_factory):
         patch.chdir(PROJECT)
         patch.setenv("LAKEHOUSE_DIR", str(home / "lake"))
         paths = ["--target-path", str(home / "target"), "--log-path", str(home / "logs")]
-        return dbtRunner().invoke(["--quiet", "parse", *paths]).result
+        done = dbtRunner().invoke(["--quiet", "parse", *paths])
+    assert done.success, done.exception
+    return done.result
 
 
 def test_every_macro_is_reached(manifest):

@@ -9,6 +9,7 @@ import re
 
 import pytest
 from conftest import LANDING, PROJECT, SAID
+from rendered import look_at
 from shop import CURRENT_TABLES, SAMPLES, TABLES, as_expected, expected_rows, gold
 
 from cdc_lakehouse.routes import formats
@@ -43,6 +44,20 @@ def test_all_unit_tests_of_dbt_pass(sample):
     SAID.append(f"dbt: {len(passed)} unit tests of the formats passed")
     # Each format has the same scenarios.
     assert len(passed) > 14 * 20
+
+
+def test_what_materializations_write_is_sql_that_a_linter_accepts(sample):
+    """The models of silver, and one table of each materialization of gold, as dbt has run them."""
+    models = sample.home / "target" / "run" / "cdc_lakehouse" / "models"
+    gold = [models / "gold" / name for name in ("crm/customers.sql", "shop/orders_history.sql")]
+    written = [*models.glob("silver/*.sql"), *gold]
+    assert {"events.sql", "row_images.sql"} < {path.name for path in written}
+    # sqlfluff takes `column` for a keyword, where it is a field of a struct.
+    texts = {
+        path.name: path.read_text().replace("struct<column:", "struct<name:") for path in written
+    }
+    faults = {name: look_at(f"{text}\n")[0] for name, text in texts.items()}
+    assert {name: found for name, found in faults.items() if found} == {}
 
 
 def test_a_warning_names_the_view_to_look_at(sample):
