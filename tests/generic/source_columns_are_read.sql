@@ -33,7 +33,7 @@
     where
         (missing_since is not null) = array_contains({{ names_of_source_columns(model) }}, column_name)
         {%- for name in except %}
-        and column_name <> {{ source_name({'name': name}) }}
+        and column_name <> {{ text_literal(name) }}
         {%- endfor %}
 
 {% endtest %}

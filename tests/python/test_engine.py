@@ -84,7 +84,7 @@ def test_a_first_build_is_refused_where_bronze_has_removed_messages(monkeypatch,
 def window(read, last=9, reaches_back=True, formats=("canal",)):
     build = Build(exists=read is not None)
     messages = ("bronze.messages", read, last)
-    return Window("silver.events", Path(), *messages, build, frozenset(formats), reaches_back)
+    return Window("silver.events", Path(), [], *messages, build, frozenset(formats), reaches_back)
 
 
 def words(sql):

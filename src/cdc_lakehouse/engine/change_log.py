@@ -77,7 +77,8 @@ def plan_window(
     refuse_restored(table, read, last)
     since = -1 if read is None else read
     formats, earliest = formats_between(spark, since, last), earliest_version(messages)
-    return Window(table, path, MESSAGES, read, last, build, formats, earliest <= since + 1)
+    reaches_back = earliest <= since + 1
+    return Window(table, path, columns, MESSAGES, read, last, build, formats, reaches_back)
 
 
 def _build(

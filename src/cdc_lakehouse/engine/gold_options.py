@@ -1,16 +1,157 @@
-"""Tell the options of a gold model from those of dbt and of its adapters, and from typos."""
+"""The options of a gold model, told from those of dbt and of its adapters, and from typos."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
 from dbt.adapters.spark.impl import SparkConfig
 from dbt.artifacts.resources.v1.model import ModelConfig
 
+from cdc_lakehouse.errors import LakehouseError
+
 # From this likeness on a name is a typo: clusterby, on_delet and tombstone_retension are, but
 # liquid_clustered_by and on_table_exists, which other adapters have, are not.
 LIKENESS = 0.75
+
+BOTH = {"on_truncate": "apply", "on_drop": "keep", "cluster_by": []}
+DEFAULTS = {
+    "current_state": BOTH | {"on_delete": "hide", "tombstone_retention": None},
+    "history": BOTH | {"track_columns": []},
+}
+CHOICES = {
+    "on_truncate": ["apply", "ignore"],
+    "on_drop": ["keep", "apply"],
+    "on_delete": ["hide", "flag"],
+}
+RETENTION = r"[0-9]+ (hour|day|week|month|year)s?"
+
+
+@dataclass(frozen=True)
+class GoldOptions:
+    """The options of a gold model, with their defaults.
+
+    Attributes:
+        values: those that decide what the table holds, by name:
+            on_truncate: `apply` removes the rows that are older than a TRUNCATE; `ignore` keeps
+                them and lists it in gold_problems.
+            on_drop: `keep` leaves the rows of a table that was dropped, or replaced by a new one;
+                `apply` removes them as a TRUNCATE does.
+            on_delete: `hide` shows living rows only; `flag` keeps a deleted row's last content,
+                with `_is_deleted`. Only current_state.
+            tombstone_retention: how long deleted keys are remembered, for example `90 days`; a
+                change that comes later and is older than the delete brings the row back. Default:
+                for ever. Only current_state.
+            track_columns: only a change of these begins a new version; the others show their last
+                value in it. Only history.
+            cluster_by: up to four columns by which Delta arranges the table's files.
+        plain_table: keep gold_plain.<name> too, the rows that the model shows as a table that every
+            Delta reader takes.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    plain_table: bool = False
+
+    @property
+    def removing(self) -> list[str]:
+        """The operations that remove all older rows of a source table."""
+        truncate = ["truncate"] if self.values["on_truncate"] == "apply" else []
+        return truncate + (["drop"] if self.values["on_drop"] == "apply" else [])
+
+    @property
+    def applies_truncates(self) -> bool:
+        """Whether a TRUNCATE removes rows."""
+        return "truncate" in self.removing
+
+    @property
+    def applies_drops(self) -> bool:
+        """Whether a DROP removes rows."""
+        return "drop" in self.removing
+
+    @property
+    def shows_deleted(self) -> bool:
+        """Whether a deleted row is kept and shown."""
+        return self.values.get("on_delete") == "flag"
+
+    @property
+    def retention(self) -> str | None:
+        """How long deleted keys are remembered; None is for ever."""
+        return self.values.get("tombstone_retention")
+
+
+def read_options(
+    model: Mapping[str, Any], key: Collection[str], own: Iterable[str], project: Mapping[str, Any]
+) -> GoldOptions:
+    """Return the options of a gold model.
+
+    Other options of dbt, of which a project may set some for all models, are taken and have no
+    effect here.
+
+    Args:
+        model: the model as dbt has it.
+        key: the columns of its key.
+        own, project: as of `refused_option`.
+
+    Raises:
+        LakehouseError: one is misspelt, is one of the other materialization, or has a wrong value.
+    """
+    config = model["config"]
+    defaults = DEFAULTS[config["materialized"]]
+    names = [*defaults, "plain_table"]
+    refused = refused_option(model.get("unrendered_config") or {}, names, own, project)
+    if refused:
+        name, meant = refused
+        did_you_mean = f"did you mean {meant}? Its" if meant else "its"
+        raise _refusal(
+            model,
+            name,
+            f"there is no such option of {config['materialized']}",
+            f"{did_you_mean} options are {', '.join(names)}",
+        )
+    given = {name: config[name] for name in names if config.get(name) is not None}
+    plain_table = given.pop("plain_table", False)
+    values = defaults | given
+    for name, found, wanted in _wrong_values(values, plain_table, model, key):
+        raise _refusal(model, name, found, wanted)
+    return GoldOptions(values, plain_table)
+
+
+def _wrong_values(
+    values: Mapping[str, Any], plain_table: Any, model: Mapping[str, Any], key: Collection[str]
+) -> Iterable[tuple[str, str, str]]:
+    """The options with a wrong value: the name, what was found and what is wanted."""
+    for name, choices in CHOICES.items():
+        if name in values and values[name] not in choices:
+            yield name, _found(values[name]), f"it is one of {', '.join(choices)}"
+    if plain_table not in (True, False):
+        yield "plain_table", _found(plain_table), "it is true or false"
+    retention = values.get("tombstone_retention")
+    if retention is not None and not re.fullmatch(RETENTION, str(retention)):
+        wanted = "it is a number and a unit, such as 90 days"
+        yield "tombstone_retention", _found(retention), wanted
+    columns = list(model["columns"])
+    for name in ("cluster_by", "track_columns"):
+        if name in values and not isinstance(values[name], list):
+            yield name, _found(values[name]), "it is a list of columns"
+            continue
+        for column in values.get(name, []):
+            if column not in columns:
+                yield name, _found(column), f"the columns of its YAML are {', '.join(columns)}"
+    for column in values.get("track_columns", []):
+        if column in key:
+            found = f"{column} is of the key, which never changes within a row"
+            yield "track_columns", found, "name other columns"
+
+
+def _found(value: Any) -> str:
+    return f"found {json.dumps(value)}"
+
+
+def _refusal(model: Mapping[str, Any], option: str, found: str, wanted: str) -> LakehouseError:
+    return LakehouseError(f"{model['name']}: option {option}: {found}; {wanted}.")
 
 
 def names_of_dbt() -> set[str]:

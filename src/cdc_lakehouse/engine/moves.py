@@ -74,6 +74,22 @@ def change_of(record: dict) -> Change:
     return Change(**record | {"not_carried": not_carried, "delivery": delivery})
 
 
+# The records of the changes in the view changes_of_moved_keys.
+QUERY_OF_CHANGES = """
+    select
+        _key as key,
+        _sequence as sequence,
+        _fingerprint as fingerprint,
+        _operation as operation,
+        _is_replaced as is_replaced,
+        struct(_partition, _offset, _row_number) as delivery,
+        map_keys(_column_sequences) as not_carried,
+        _is_moved as is_moved,
+        _moved_from as moved_from,
+        _source_table as source_table,
+        unix_micros(_committed_at) as committed_at
+    from changes_of_moved_keys"""
+
 IDENTITY = {"key": "string", "sequence": "string", "fingerprint": "bigint"}
 
 

@@ -15,7 +15,7 @@ from cdc_lakehouse.sql import quoted
 IMAGE = "image"
 
 
-class _Spark(Spark):
+class Spark4(Spark):
     """Spark 4, in which two single quotes inside a text are one."""
 
     class Tokenizer(Spark.Tokenizer):
@@ -34,7 +34,7 @@ def columns_read(sql: str) -> dict[str, list[str]]:
         that the parser does not know, is left out.
     """
     try:
-        scope = build_scope(sqlglot.parse_one(sql, read=_Spark))
+        scope = build_scope(sqlglot.parse_one(sql, read=Spark4))
     except SqlglotError:
         return {}
     if scope is None:
@@ -57,7 +57,7 @@ def _selects(scope: Scope) -> list[Scope]:
 def _members(expression: exp.Expression, scope: Scope) -> Iterator[str]:
     """The names of the members of `image` that an expression reads, however far below."""
     if isinstance(expression, exp.Bracket) and _is_image(expression.this, scope):
-        name = _text(expression.expressions[0])
+        name = text_of(expression.expressions[0])
         if name is not None:
             yield name
     elif isinstance(expression, exp.Column):
@@ -92,10 +92,10 @@ def _origins(column: exp.Column, scope: Scope) -> Iterator[tuple[Scope, exp.Expr
                     yield from _origins(exp.column(column.name), select)
 
 
-def _text(expression: exp.Expression) -> str | None:
+def text_of(expression: exp.Expression) -> str | None:
     """The value of a text literal, also of one in several parts; None of any other expression."""
     if isinstance(expression, exp.Concat):
-        parts = [_text(part) for part in expression.expressions]
+        parts = [text_of(part) for part in expression.expressions]
         return None if None in parts else "".join(parts)
     is_text = isinstance(expression, exp.RawString) or (
         isinstance(expression, exp.Literal) and expression.is_string

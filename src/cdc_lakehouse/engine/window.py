@@ -1,11 +1,12 @@
 """What a run of the change log reads of bronze.messages, decided from plain values."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cdc_lakehouse.delta import statements
 from cdc_lakehouse.delta.stored_columns import changed_columns, columns_to_add
 from cdc_lakehouse.engine.loss import LostRows, refuse_rebuild
 from cdc_lakehouse.errors import LakehouseError
@@ -75,12 +76,14 @@ def decide_build(
 class Window:
     """The commits of bronze.messages after `read` up to `last`; all of it where `read` is None.
 
-    `table` is the change log, in the folder `path`. `formats` are those that may have a new
-    message. `reaches_back` tells whether the log still holds all of the commits.
+    `table` is the change log, with the `columns` of its contract, in the folder `path`. `formats`
+    are those that may have a new message. `reaches_back` tells whether the log still holds all of
+    the commits.
     """
 
     table: str
     path: Path
+    columns: Sequence[Mapping[str, Any]]
     messages: str
     read: int | None
     last: int
@@ -113,6 +116,27 @@ class Window:
                 _change_type = 'update_postimage' as is_update
             from table_changes('{self.messages}', {self.read + 1}, {self.last})
             where _change_type in ('insert', 'update_postimage')"""
+
+    @property
+    def preparation(self) -> str | None:
+        """The statement that makes the table or gives it the columns that it lacks, if any is."""
+        if not self.build.exists:
+            return statements.create_table(self.table, self.columns, {})
+        if self.build.added:
+            return statements.add_columns(self.table, self.columns, self.build.added)
+        return None
+
+    def insert(self, rows: str) -> str:
+        """The statement that appends rows."""
+        return statements.insert_rows(self.table, self._names, rows)
+
+    def replace(self, rows: str, properties: Mapping[str, str]) -> str:
+        """The statement that builds the table again."""
+        return statements.replace_table(self.table, self._names, rows, properties)
+
+    @property
+    def _names(self) -> list[str]:
+        return [column["name"] for column in self.columns]
 
 
 def refuse_restored(table: str, read: int | None, last: int) -> None:

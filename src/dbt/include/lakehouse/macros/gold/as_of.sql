@@ -8,10 +8,3 @@
         where (valid_from is null or valid_from <= {{ moment }}) and (is_current or valid_to > {{ moment }})
     )
 {%- endmacro %}
-
-{% macro create_function_as_of(table) -%}
-    create or replace function {{ table.view.schema }}.{{ adapter.quote(table.view.identifier.removesuffix('_history') ~ '_as_of') }}(moment timestamp)
-    returns table
-    comment {{ dbt.string_literal('The rows of ' ~ table.view ~ ' as they were at a moment.') }}
-    return select * from {{ as_of(table.view, 'moment') }}
-{%- endmacro %}

@@ -3,7 +3,7 @@
     tells the values that do not fit their type and those that the change does not carry, and `_is_replaced`.
 -#}
 {% macro change_columns() -%}
-    {%- if execute and model.resource_type == 'model' %}{% do gold_options(model, primary_key(model)) %}{% endif -%}
+    {{ adapter.check_gold_model(model) -}}
     sequence as _sequence,
     committed_at as _committed_at,
     operation as _operation,

@@ -3,48 +3,25 @@
     `_is_version` marks the rows that the model shows: of equal rows in a run, the last. A change is in effect from its commit;
     where the source's clock jumps back, from the latest commit before it, so that no two versions overlap.
 -#}
-{% macro versions_of_rows(table, profile) -%}
-    {%- set key = key_names(table.key) -%}
-    {%- set columns = column_names(columns_of_changes(table)) -%}
-    {%- set order = order_of_versions() -%}
+{% macro versions_of_rows(changes, table, found) -%}
+    {%- set model = table.model -%}
     with _changes as (
-        select latest.*{% if profile.moves %}, _is_stored, _stored, {{ is_forgotten(table) }} as _is_forgotten{% endif %}
-        from (
-            select {{ latest_of_copies(table, profile) }}
-            from (
-                select {{ columns }}, {{ '_is_followed, ' if profile.moves }}false as _is_stored, null as _stored
-                from (
-                    {{ profile.changes }}
-                )
-                where _truncated_table is not null or ({{ key_is_known(table.key) }})
-                {%- if table.read is not none %}
-                union all
-                select {{ columns }}, {{ 'false, ' if profile.moves }}true as _is_stored, {{ derived_content(table, profile) }} as _stored
-                from {{ table.storage }} as stored
-                where {{ is_touched(table, profile) }}
-                {%- endif %}
-            )
-            group by {{ key }}, _truncated_table, _sequence, _fingerprint
-        )
+        {{ changes_of_touched_keys(changes, table, found) }}
     ),
     changed as (
         select * from _changes
-        {%- if profile.moves %}
-        where not _is_forgotten
-        {%- endif %}
-        qualify not _is_replaced or bool_and(_is_replaced) over (partition by {{ key }}, _truncated_table, _sequence)
+        {{ 'where not _is_forgotten' if found.follows_moves }}
+        qualify not _is_replaced or bool_and(_is_replaced) over (partition by {{ model.key.names() }}, _truncated_table, _sequence)
     ),
-    {%- if profile.partial %}
     whole as (
-        {{ completed_from_earlier('changed', table) }}
+        {{ completed_from_earlier(model) if found.is_partial else 'select * from changed' }}
     ),
-    {%- endif %}
     _truncates as (
         select
             _truncated_table as _table_of_truncates,
             sort_array(collect_list(struct(_sequence, _committed_at))) as _truncates
         from changed
-        where {{ is_removing_marker(table.options) }}
+        where {{ model.is_removing }}
         group by _truncated_table
     ),
     timed as (
@@ -52,27 +29,21 @@
             changes.*,
             max(_committed_at) over history_so_far as _effective_at,
             lead(_sequence) over history as _next_sequence,
-            {%- if operations_on_tables(table.options) %}
             get(filter(_truncates, _truncate -> _truncate._sequence >= changes._sequence), 0) as _truncate
-            {%- else %}
-            cast(null as struct<_sequence: string, _committed_at: timestamp>) as _truncate
-            {%- endif %}
-        from {{ 'whole' if profile.partial else 'changed' }} as changes
+        from whole as changes
         left join _truncates
             on _source_table = _table_of_truncates
         where _truncated_table is null
-        window
-            history as (partition by {{ key }} order by {{ order }}),
-            history_so_far as (partition by {{ key }} order by {{ order }} rows between unbounded preceding and current row)
+        window {{ windows_of_keys(model.key) }}
     ),
     ended as (
         select
             *,
             coalesce(_truncate._sequence < _next_sequence, _truncate is not null) as _is_truncated,
             lead(_effective_at) over history as _next_effective_at,
-            struct({{ tracked_content(table) }}) as _content
+            {{ model.tracked }} as _content
         from timed
-        window history as (partition by {{ key }} order by {{ order }})
+        window {{ windows_of_keys(model.key) }}
     ),
     begun as (
         select
@@ -82,7 +53,7 @@
                 false
             ) as _is_begin
         from ended
-        window history as (partition by {{ key }} order by {{ order }})
+        window {{ windows_of_keys(model.key) }}
     ),
     versions as (
         select
@@ -98,169 +69,118 @@
                 _next_sequence is null or _is_truncated or lead(_operation = 'delete' or _is_begin) over history
             ) as _is_version
         from begun
-        window
-            history as (partition by {{ key }} order by {{ order }}),
-            history_so_far as (partition by {{ key }} order by {{ order }} rows between unbounded preceding and current row)
+        window {{ windows_of_keys(model.key) }}
     )
-    select {{ column_names(table.stored_columns) }}
+    select {{ model.stored_names }}
     from (
-        select {{ column_names(table.stored_columns) }}, _is_stored, _stored from versions
+        select {{ model.stored_names }}, _is_stored, _stored from versions
         union all
         select
-            {%- for column in table.stored_columns %}
-            {{ column_or_null(column) }},
-            {%- endfor %}
+            {{ model.row_with('_operation') }},
             _is_stored,
             _stored
         from changed
         where _truncated_table is not null
-        {%- if profile.moves %}
-        union all
-        select
-            {%- for column in table.stored_columns %}
-            {{ "'forget'" if column.name == '_operation' else column_or_null(column) }},
-            {%- endfor %}
-            false,
-            null
-        from _changes
-        where _is_forgotten
-        {%- endif %}
+        {{ union_of_forgotten(model) if found.follows_moves }}
     )
-    {%- if table.read is not none %}
-    where not _is_stored or not _stored <=> {{ derived_content(table, profile) }}
-    {%- endif %}
+    {{ 'where not _is_stored or not _stored <=> ' ~ model.derived(found.is_partial) if table.read is not none }}
 {%- endmacro %}
 
-{#- A stored column of a change that begins and ends no version. -#}
-{% macro column_or_null(column) -%}
-    {{ 'cast(null as ' ~ column.data_type ~ ')' if column.name in ['valid_from', 'valid_to', 'is_current', '_is_version'] else adapter.quote(column.name) }}
+{#- The changes of a key in the order of the source: all, and those up to each. -#}
+{% macro windows_of_keys(key) -%}
+    history as (partition by {{ key.names() }} order by _sequence, _partition, _offset, _row_number),
+    history_so_far as (
+        partition by {{ key.names() }} order by _sequence, _partition, _offset, _row_number
+        rows between unbounded preceding and current row
+    )
 {%- endmacro %}
 
-{#- Of the copies of a change the stored one; but of one whose keys were followed what that gave, if it is to be written. -#}
-{% macro latest_of_copies(table, profile) -%}
-    {%- if profile.moves -%}
-        max_by(struct({{ column_names(columns_of_changes(table)) }}), struct(_is_followed, _is_stored, _partition, _offset)) as latest,
-        bool_or(_is_followed) as _is_followed,
-        bool_or(_is_stored) as _is_stored,
-        max_by(_stored, _is_stored) as _stored
-    {%- else -%}
-        max_by(struct(*), struct(_is_stored, _partition, _offset)) as latest
-    {%- endif -%}
+{#- New changes and the stored ones of the same keys, each change once. -#}
+{% macro changes_of_touched_keys(changes, table, found) -%}
+    {%- set rows = new_and_stored_changes(changes, table, found) -%}
+    {{ followed_copies_as_one(rows, table.model) if found.follows_moves else copies_as_one(rows, table.model) }}
 {%- endmacro %}
 
-{#- Whether a stored change is none of those that following its key gave: a removed half that has turned out to remove no row. -#}
-{% macro is_forgotten(table) -%}
-    not _is_followed and bool_or(_is_followed) over (partition by {{ key_names(table.key, 'latest.') }}, latest._truncated_table)
+{#- `_stored` is what a stored change had: where that stays the same, it is not written again. -#}
+{% macro new_and_stored_changes(changes, table, found) -%}
+    select {{ table.model.change_names }}, {{ '_is_followed, ' if found.follows_moves }}false as _is_stored, null as _stored
+    from (
+        {{ changes }}
+    )
+    where _truncated_table is not null or ({{ table.model.key.is_known }})
+    {{ union_of_stored_changes(table, found) if table.read is not none }}
+{%- endmacro %}
+
+{% macro union_of_stored_changes(table, found) -%}
+    union all
+    select
+        {{ table.model.change_names }},
+        {{ 'false, ' if found.follows_moves }}true,
+        {{ table.model.derived(found.is_partial) }}
+    from {{ table.storage }} as stored
+    where {{ table.is_touched(found) }}
+{%- endmacro %}
+
+{#- Of the copies of a change the stored one. -#}
+{% macro copies_as_one(rows, model) -%}
+    select latest.*
+    from (
+        select max_by(struct(*), struct(_is_stored, _partition, _offset)) as latest
+        from (
+            {{ rows }}
+        )
+        group by {{ model.key.names() }}, _truncated_table, _sequence, _fingerprint
+    )
 {%- endmacro %}
 
 {#-
-    The stored changes whose versions a run can change: all of the keys that it touches. A TRUNCATE touches every key, and is
-    needed itself to tell where the versions of others end.
+    The same, but of a change whose keys were followed what that gave. `_is_forgotten` marks a stored change that is none of these:
+    a removed half that has turned out to remove no row.
 -#}
-{% macro is_touched(table, profile) -%}
-    {%- if profile.truncates -%}
-        true
-    {%- else -%}
-        ({{ profile['keys'] }} or stored._truncated_table is not null)
-        and (
-            stored._truncated_table is not null
-            or exists (
-                select 1 from new_changes
-                where {{ has_key_of('new_changes', table.key) }}
-            )
+{% macro followed_copies_as_one(rows, model) -%}
+    select
+        latest.*,
+        _is_stored,
+        _stored,
+        not _is_followed and bool_or(_is_followed) over (
+            partition by {{ model.key.names('latest.') }}, latest._truncated_table
+        ) as _is_forgotten
+    from (
+        select
+            max_by(struct({{ model.change_names }}), struct(_is_followed, _is_stored, _partition, _offset)) as latest,
+            bool_or(_is_followed) as _is_followed,
+            bool_or(_is_stored) as _is_stored,
+            max_by(_stored, _is_stored) as _stored
+        from (
+            {{ rows }}
         )
-    {%- endif -%}
-{%- endmacro %}
-
-{#- What other changes of its key decide of a stored change. -#}
-{% macro derived_content(table, profile) -%}
-    struct(
-        valid_from, valid_to, is_current, _is_version
-        {%- if profile.partial %},
-        map_entries(_column_sequences), _problems{{ comparable(value_columns(table.columns, table.key)) }}
-        {%- endif %}
+        group by {{ model.key.names() }}, _truncated_table, _sequence, _fingerprint
     )
 {%- endmacro %}
 
-{#- What makes two versions different: the tracked columns, and the problems of those. -#}
-{% macro tracked_content(table) -%}
-    {%- set tracked = table.options.track_columns or value_columns(table.columns, table.key) | map(attribute='name') | list -%}
-    {%- set columns, names = [], [] -%}
-    {%- for column in table.columns if column.name in tracked -%}
-        {% do columns.append(column) %}
-        {% do names.append(dbt.string_literal(column.name)) %}
-    {%- endfor -%}
-    filter(_problems, problem -> array_contains(cast(array({{ names | join(', ') }}) as array<string>), problem.column))
-    {{- comparable(columns) }}
-{%- endmacro %}
-
-{#- Further columns of a struct that is compared: Spark has no equality for maps. -#}
-{% macro comparable(columns, row='') -%}
-    {%- for column in columns -%}
-        {%- set name = row ~ adapter.quote(column.name) -%}
-        , {{ 'to_json(struct(' ~ name ~ '))' if 'map<' in column.data_type | lower else name }}
-    {%- endfor -%}
-{%- endmacro %}
-
-{% macro order_of_versions() -%}
-    _sequence, _partition, _offset, _row_number
-{%- endmacro %}
-
-{% macro columns_of_changes(table) -%}
-    {{ return(table.stored_columns | rejectattr('name', 'in', ['valid_from', 'valid_to', 'is_current', '_is_version']) | list) }}
-{%- endmacro %}
-
 {#- Partial images, their other columns as the last earlier change that carries them left them. -#}
-{% macro completed_from_earlier(changes, table) -%}
-    {%- set values = value_columns(table.columns, table.key) -%}
+{% macro completed_from_earlier(model) -%}
     select
-        {%- for column in columns_of_changes(table) if column.name not in ['_problems', '_column_sequences'] %}
-        {%- set name = adapter.quote(column.name) %}
-        {{ name ~ '.value' if column in values else name }} as {{ name }},
-        {%- endfor %}
-        {{ joined_problems(values, "coalesce(`{column}`.problems, array())") }} as _problems,
-        {{ columns_older_than('_sequence', values, "coalesce(`{column}`.sequence, '')") }} as _column_sequences,
+        {{ model.parts.completed_row }},
         _is_stored,
         _stored
     from (
         select
-            * except ({{ column_names(values) }}),
-            {%- for column in values %}
-            {%- set name = adapter.quote(column.name) %}
-            last(
-                if(
-                    _column_sequences[{{ dbt.string_literal(column.name) }}] is null,
-                    struct({{ name }} as value, {{ problems_of_column('_problems', column) }} as problems, _sequence as sequence),
-                    null
-                ),
-                true
-            ) over history_so_far as {{ name }}{{ ',' if not loop.last }}
-            {%- endfor %}
-        from {{ changes }}
-        window history_so_far as (
-            partition by {{ key_names(table.key) }} order by {{ order_of_versions() }}
-            rows between unbounded preceding and current row
-        )
+            {{ model.parts.earlier_values }},
+            _is_stored,
+            _stored
+        from changed
+        window {{ windows_of_keys(model.key) }}
     )
 {%- endmacro %}
 
-{#- The changes that the model shows: each the last of a run of equal rows, with the time in which they were true. -#}
-{% macro view_of_versions(table) -%}
-    select * except (_is_version, {{ column_names(merge_columns()) }})
-    from {{ table.storage }}
-    where _is_version
-{%- endmacro %}
-
-{#- Write new changes, and those stored ones whose version they change. -#}
-{% macro merge_versions(table, profile) -%}
-    merge into {{ table.storage }} as stored
-    using changed_rows as changed
-    on {{ is_same_row(table.key) }}
-        and stored._sequence = changed._sequence and stored._fingerprint = changed._fingerprint
-        {%- if not profile.truncates %} and {{ profile['keys'] }}{% endif %}
-    {%- if profile.moves %}
-    when matched and changed._operation = 'forget' then delete
-    {%- endif %}
-    when matched then update set *
-    when not matched then insert *
+{#- The stored changes to be taken away. -#}
+{% macro union_of_forgotten(model) -%}
+    union all
+    select
+        {{ model.row_with("'forget'") }},
+        false,
+        null
+    from _changes
+    where _is_forgotten
 {%- endmacro %}

@@ -1,12 +1,3 @@
-{#- Make the temporary views that the formats' models read: what is new of bronze, and what earlier runs made of it. -#}
-{% macro name_new_messages(target, window, found) -%}
-    {{ name_query('new_messages', new_messages(target, found)) }}
-    {%- if found.resettles -%}
-        {{ stage_rows('resettled_rows', rows_settled_before(target, found)) }}
-    {%- endif -%}
-    {{ name_query('settled_shards', shards_settled_before(target, window, found)) }}
-{%- endmacro %}
-
 {#- The new deliveries, each identity once; one that has been settled only if it comes a second time on purpose (reroute, replay). -#}
 {% macro new_messages(target, found) -%}
     select * except (is_update) from new_deliveries

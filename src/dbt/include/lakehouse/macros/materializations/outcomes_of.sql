@@ -4,17 +4,11 @@
     Spark takes seconds to plan each of them, though there is nothing to read.
 -#}
 {% macro outcomes_of(formats) -%}
-    {%- set wanted = formats_to_read(formats) -%}
-    {%- for format in formats if format in wanted -%}
-    select {{ columns_of_outcomes(format) }} from {{ ref(format) }} as {{ format }}
+    {%- for format in formats if format in formats_to_read(formats) -%}
+    select {{ adapter.columns_of_outcomes(model, format) }} from {{ ref(format) }} as {{ format }}
     union all
     {% endfor -%}
-    select {{ columns_of_outcomes('unrouted') }} from {{ ref('unrouted') }} as unrouted
-{%- endmacro %}
-
-{#- The columns of the contract, each behind the model's name, so that an error says which model lacks which. -#}
-{% macro columns_of_outcomes(model_name) -%}
-    {%- for name in model.columns if name not in ('is_late', 'loaded_at') %}{{ model_name }}.{{ adapter.quote(name) }}{{ ', ' if not loop.last }}{% else %}*{% endfor -%}
+    select {{ adapter.columns_of_outcomes(model, 'unrouted') }} from {{ ref('unrouted') }} as unrouted
 {%- endmacro %}
 
 {#- Those of the formats that may have a message to read: in a run what is new, in `dbt show` all of bronze. -#}

@@ -24,18 +24,6 @@
     when not matched then insert *
 {%- endmacro %}
 
-{#-
-    Note which source tables lose changes, or get them otherwise, as messages are settled anew: gold cannot take back what it
-    has merged, so its tables of these are built anew. It is noted before, for one commit cannot do both; gold heeds it once
-    silver has come so far.
--#}
-{% macro prepare_resettling(target, window) -%}
-    {%- set properties = adapter.properties_of_resettling(window, source_tables_settled_before()) -%}
-    {%- if properties -%}
-        {% do run_query('alter table ' ~ target ~ ' set ' ~ table_settings(properties)) %}
-    {%- endif -%}
-{%- endmacro %}
-
 {#- The source tables of the changes that were settled before. -#}
 {% macro source_tables_settled_before() -%}
     select distinct {{ names_of_dropped_table() }}

@@ -4,23 +4,15 @@
 -#}
 {% materialization unit, adapter='lakehouse' %}
 
-    {%- set expected = config.get('expected_rows') -%}
-    {{ name_query('unit_tested', sql) }}
-
-    {%- set types, quoted = {}, {} -%}
-    {%- for name, data_type in adapter.columns_of_query('unit_tested') -%}
-        {% do types.update({name | lower: data_type}) %}
-        {% do quoted.update({name | lower: adapter.quote(name)}) %}
-    {%- endfor -%}
-
-    {%- set expected_sql = config.get('expected_sql') or get_expected_sql(expected, types, quoted) -%}
-    {%- set compared = [] -%}
-    {%- for name in (expected[0] if expected else types) -%}
-        {% do compared.append(quoted[name | lower]) %}
-    {%- endfor -%}
+    {% do adapter.name_query('unit_tested', sql) %}
+    {%- set expected, columns = config.get('expected_rows'), adapter.columns_of_query('unit_tested') -%}
 
     {% call statement('main', fetch_result=true) -%}
-        {{ get_unit_test_sql('select * from unit_tested', expected_sql, compared) }}
+        {{ get_unit_test_sql(
+            'select * from unit_tested',
+            config.get('expected_sql') or get_expected_sql(expected, columns.types, columns.quoted),
+            columns.named(expected)
+        ) }}
     {%- endcall %}
 
     {{ return({'relations': []}) }}

@@ -1,0 +1,104 @@
+"""The statements that make a Delta table and write it, each of them one commit."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from cdc_lakehouse.sql import identifier, quoted
+
+# The metastore takes no comment of more than 256 characters, and a view has those of its table.
+LONGEST_COMMENT = 250
+
+# A column as dbt has it of a YAML: its name, data_type, constraints and description.
+Definition = Mapping[str, Any]
+
+
+def names(columns: Iterable[str], prefix: str = "") -> str:
+    """Return the names of columns as SQL lists them, each behind `prefix`."""
+    return ", ".join(prefix + identifier(column) for column in columns)
+
+
+def settings(properties: Mapping[str, str], cluster_by: Sequence[str] = ()) -> str:
+    """Return the clauses that say by which columns a table is arranged, and its properties."""
+    clauses = []
+    if cluster_by:
+        clauses.append(f"cluster by ({names(cluster_by)})")
+    if properties:
+        listed = ", ".join(f"'{name}' = {quoted(value)}" for name, value in properties.items())
+        clauses.append(f"tblproperties ({listed})")
+    return "\n".join(clauses)
+
+
+def create_table(
+    table: str,
+    columns: Iterable[Definition],
+    properties: Mapping[str, str],
+    cluster_by: Sequence[str] = (),
+) -> str:
+    """Return the statement that makes an empty table, with its comments and constraints."""
+    listed = ",\n    ".join(map(_definition, columns))
+    return (
+        f"create table {table} (\n    {listed}\n)\nusing delta\n{settings(properties, cluster_by)}"
+    )
+
+
+def replace_table(
+    table: str,
+    columns: Iterable[str],
+    rows: str,
+    properties: Mapping[str, str],
+    cluster_by: Sequence[str] = (),
+) -> str:
+    """Return the statement that gives a table other rows and columns: readers see old or new."""
+    return (
+        f"create or replace table {table}\nusing delta\n{settings(properties, cluster_by)}\n"
+        f"as select {names(columns)} from (\n{rows}\n)"
+    )
+
+
+def insert_rows(table: str, columns: Collection[str], rows: str) -> str:
+    """Return the statement that appends rows, by the names of their columns."""
+    listed = names(columns)
+    return f"insert into {table} ({listed})\nselect {listed} from (\n{rows}\n)"
+
+
+def add_columns(table: str, columns: Sequence[Definition], added: Collection[str]) -> str:
+    """Return the statement that gives a table those of its columns that it lacks, in their places.
+
+    Args:
+        columns: all that it should have.
+        added: the names of those that it lacks.
+    """
+    before = [None, *(column["name"] for column in columns)]
+    listed = ", ".join(
+        f"{_definition(column)} {f'after {identifier(previous)}' if previous else 'first'}"
+        for column, previous in zip(columns, before, strict=False)
+        if column["name"] in added
+    )
+    return f"alter table {table} add columns ({listed})"
+
+
+def set_properties(table: str, properties: Mapping[str, str]) -> str:
+    """Return the statement that sets properties of a table."""
+    return f"alter table {table} set {settings(properties)}"
+
+
+def commit_only(table: str) -> str:
+    """Return a statement that changes no row and writes no file, but commits."""
+    return f"update {table} set _sequence = _sequence where false"
+
+
+def _definition(column: Definition) -> str:
+    constraints = [each["type"] for each in column.get("constraints") or ()]
+    comment = (column.get("description") or "").strip()
+    return (
+        f"{identifier(column['name'])} {column['data_type']}"
+        + (" not null" if "not_null" in constraints else "")
+        + (f" comment {quoted(_shortened(comment))}" if comment else "")
+    )
+
+
+def _shortened(text: str) -> str:
+    """The text, cut between words if it is too long for a comment."""
+    if len(text) <= LONGEST_COMMENT:
+        return text
+    return text[: LONGEST_COMMENT - 3].rsplit(" ", 1)[0] + "..."

@@ -1,0 +1,150 @@
+"""What a run of a gold table is about to write."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cdc_lakehouse.engine.columns import Column, Key
+from cdc_lakehouse.engine.source_tables import SourceTable
+from cdc_lakehouse.sql import quoted
+
+# Up to so many changes the keys are named one by one.
+FEW = 32
+# A key that is longer cannot stand in a statement.
+LONGEST_KEY = 1000
+# Delta keeps the first and the last value of a file of these types, and their texts read back as
+# the same values.
+WITH_STATISTICS = re.compile("tinyint|smallint|int|bigint|decimal|string|date|timestamp")
+
+
+@dataclass(frozen=True)
+class TableChanges:
+    """How many changes of a source table silver has settled since a gold table has read it.
+
+    `updates` are those of rows that were there, `halves` those that are halves of updates; `drops`
+    says how many times the table was dropped, in a count of its own.
+    """
+
+    source: SourceTable
+    changes: int
+    updates: int
+    halves: int
+    drops: int
+
+
+@dataclass(frozen=True)
+class NewChanges:
+    """What silver has for a gold table, counted by source table: those that its model can read."""
+
+    tables: tuple[TableChanges, ...] = ()
+
+    @property
+    def most(self) -> int:
+        """The most changes that can be new; none says that silver need not be read."""
+        return sum(each.changes for each in self.tables)
+
+    @property
+    def has_updates(self) -> bool:
+        """Whether some are of rows that were there."""
+        return any(each.updates for each in self.tables)
+
+    @property
+    def has_halves(self) -> bool:
+        """Whether some are halves of updates that came as two messages."""
+        return any(each.halves for each in self.tables)
+
+    @property
+    def drops(self) -> str:
+        """The condition that a marker is of a table that was dropped; empty if none was."""
+        dropped = ", ".join(quoted(each.source.name) for each in self.tables if each.drops)
+        return f"_source_table in ({dropped})" if dropped else ""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The changes that a run writes.
+
+    Attributes:
+        count: how many; like the next two not known of a table that is built.
+        partial_changes, replaced_rows: how many do not carry all columns, and are removed halves.
+        truncates: whether a source table was truncated or dropped.
+        keys: a condition on stored rows that file statistics can decide: where the keys can be.
+        is_partial: whether columns are looked at one by one, as some change does not carry all of
+            them or some stored row has older ones.
+        follows_moves: whether rows were followed through changes of their keys.
+        noted: properties that tell what kinds of rows the table gets with them.
+    """
+
+    count: int = 0
+    partial_changes: int = 0
+    replaced_rows: int = 0
+    truncates: bool = False
+    keys: str = "true"
+    is_partial: bool = False
+    follows_moves: bool = False
+    noted: Mapping[str, str] = field(default_factory=dict)
+
+
+def count_changes(ask: Callable[[str], Sequence[Any]], key: Key, few: bool) -> Changes:
+    """Return what the changes in the view `new_changes` are, in one query.
+
+    Args:
+        ask: returns the rows of a query.
+        few: whether the values of the key's first column are listed.
+    """
+    row = ask(query_of_summary(key, few))[0].asDict()
+    return Changes(
+        row["changes"],
+        row["partial_changes"],
+        row["replaced_rows"],
+        row["truncates"] > 0,
+        "false" if row["first_0"] is None else where_keys_are(row, key),
+    )
+
+
+def query_of_summary(key: Key, few: bool) -> str:
+    """Return the query of what the changes in the view `new_changes` are."""
+    counts = [
+        "count(*) as changes",
+        "count_if(_column_sequences is not null) as partial_changes",
+        "count_if(_is_replaced) as replaced_rows",
+        "count_if(_truncated_table is not null) as truncates",
+    ]
+    for number, column in enumerate(key.ordered):
+        text = f"cast({column.sql} as string)"
+        counts += [
+            f"left(cast(min({column.sql}) as string), {LONGEST_KEY}) as first_{number}",
+            f"left(cast(max({column.sql}) as string), {LONGEST_KEY}) as last_{number}",
+            f"max(length({text})) <= {LONGEST_KEY} as is_short_{number}",
+        ]
+    if few:
+        first = f"left(cast({key.ordered[0].sql} as string), {LONGEST_KEY})"
+        counts.append(f"to_json(collect_set({first})) as keys")
+    return f"select {', '.join(counts)} from new_changes"
+
+
+def where_keys_are(row: Mapping[str, Any], key: Key) -> str:
+    """Return the condition that a stored row can have one of the keys.
+
+    A few are named, of many the first and the last: Delta skips the files that can hold none of
+    them. Not those of a column with a value that is too long for a statement.
+    """
+    conditions = []
+    for column in key.columns:
+        place = key.ordered.index(column)
+        if not WITH_STATISTICS.match(column.kind) or not row[f"is_short_{place}"]:
+            continue
+        name = f"stored.{column.sql}"
+        if place == 0 and row.get("keys") is not None:
+            listed = (f"{name} = {_value(each, column)}" for each in json.loads(row["keys"]))
+            conditions.append(f"({' or '.join(listed)})")
+        else:
+            first, last = (_value(row[f"{end}_{place}"], column) for end in ("first", "last"))
+            conditions.append(f"{name} between {first} and {last}")
+    return " and ".join(conditions) or "true"
+
+
+def _value(text: str, column: Column) -> str:
+    return f"cast({quoted(text)} as {column.data_type})"

@@ -1,0 +1,204 @@
+"""The columns of a gold table and of what is stored for it, and how SQL names them."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.sql import identifier, quoted
+
+PROBLEMS = "array<struct<column: string, code: string, text: string>>"
+NO_PROBLEMS = f"cast(array() as {PROBLEMS})"
+
+# What every gold row says of the change that it comes from.
+CHANGE_COLUMNS = {
+    "_sequence": "string",
+    "_committed_at": "timestamp",
+    "_operation": "string",
+    "_problems": PROBLEMS,
+    "_source_table": "string",
+    "_topic": "string",
+    "_partition": "int",
+    "_offset": "bigint",
+    "_row_number": "int",
+    "_bronze_version": "bigint",
+}
+# What the merge keeps beside the columns that a model shows. `_column_sequences` has the columns
+# that are older than the row, with the sequence that wrote each; `_is_replaced` and `_fingerprint`
+# tell changes with one sequence apart.
+MERGE_COLUMNS = {
+    "_truncated_table": "string",
+    "_column_sequences": "map<string, string>",
+    "_is_replaced": "boolean",
+    "_fingerprint": "bigint",
+}
+# What a history knows of each change beside it: the time in which it was true.
+VERSION_COLUMNS = {
+    "valid_from": "timestamp",
+    "valid_to": "timestamp",
+    "is_current": "boolean",
+    "_is_version": "boolean",
+}
+# Columns that a model's YAML may describe, though only its view has them.
+SHOWN_ONLY = {"history": {"valid_from", "valid_to", "is_current"}, "current_state": {"_is_deleted"}}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a gold table.
+
+    `source` is the column of the source that it is of. `is_inferred`: its type was inferred from
+    values, so that a value has to keep its text. `definition` is what dbt has of its YAML.
+    """
+
+    name: str
+    data_type: str
+    source: str
+    is_inferred: bool = False
+    definition: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def sql(self) -> str:
+        """The column's name in SQL."""
+        return identifier(self.name)
+
+    @property
+    def literal(self) -> str:
+        """The column's name as a text in SQL."""
+        return quoted(self.name)
+
+    @property
+    def problem(self) -> str:
+        """The name of the column that tells why its value does not fit."""
+        return identifier(f"_problem_of_{self.name}")
+
+    @property
+    def source_text(self) -> str:
+        """The text that its value is made from."""
+        return f"_image[{quoted(self.source)}]"
+
+    @property
+    def is_value(self) -> bool:
+        """Whether the model fills it; the others tell of the change."""
+        return not self.name.startswith("_")
+
+    @property
+    def kind(self) -> str:
+        """Its type in small letters."""
+        return self.data_type.lower()
+
+    def comparable(self, row: str = "") -> str:
+        """The column of a row as SQL can compare it: Spark has no equality for maps."""
+        name = row + self.sql
+        return f"to_json(struct({name}))" if "map<" in self.kind else name
+
+
+def column_of(definition: Mapping[str, Any]) -> Column:
+    """Return the column that a YAML defines."""
+    meta = definition.get("meta") or {}
+    name = definition["name"]
+    return Column(
+        name,
+        definition["data_type"],
+        meta.get("source", name),
+        bool(meta.get("inferred", False)),
+        definition,
+    )
+
+
+def _own(types: Mapping[str, str]) -> Iterator[Column]:
+    for name, data_type in types.items():
+        yield column_of({"name": name, "data_type": data_type})
+
+
+def gold_columns(model: Mapping[str, Any]) -> list[Column]:
+    """Return the columns of a gold table that a change fills.
+
+    What the model's YAML declares, then those of every gold row that the YAML does not repeat.
+    """
+    shown_only = SHOWN_ONLY[model["config"]["materialized"]]
+    declared = [c for name, c in model["columns"].items() if name not in shown_only]
+    further = {name: kind for name, kind in CHANGE_COLUMNS.items() if name not in model["columns"]}
+    return [*map(column_of, declared), *_own(further)]
+
+
+def stored_columns(columns: Iterable[Column], kind: str) -> list[Column]:
+    """Return all columns of the table that is stored, the model's own values first."""
+    further = MERGE_COLUMNS if kind == "current_state" else VERSION_COLUMNS | MERGE_COLUMNS
+    everything = [*columns, *_own(further)]
+    return [c for c in everything if c.is_value] + [c for c in everything if not c.is_value]
+
+
+def primary_key(model: Mapping[str, Any]) -> list[str]:
+    """Return the names of the key's columns, from the primary_key constraint of a model's YAML.
+
+    Raises:
+        LakehouseError: there is none, or it names a column that is not declared.
+    """
+    key = [
+        name
+        for constraint in model.get("constraints") or ()
+        if constraint["type"] == "primary_key"
+        for name in constraint.get("columns") or ()
+    ]
+    key += [
+        column["name"]
+        for column in model["columns"].values()
+        if any(each["type"] == "primary_key" for each in column.get("constraints") or ())
+    ]
+    if not key:
+        raise LakehouseError(
+            f"{model['name']} has no key: rows cannot be merged without one. Add to its YAML "
+            "`constraints: [{type: primary_key, columns: [...]}]`; a table without a key can use "
+            "the row id that its format sends."
+        )
+    unknown = next((name for name in key if name not in model["columns"]), None)
+    if unknown:
+        raise LakehouseError(
+            f"{model['name']}: the key column {unknown} is not among the columns of its YAML."
+        )
+    return key
+
+
+def listed(columns: Iterable[Column], sql: Callable[[Column], str]) -> str:
+    """Return what SQL says of each column, one a line."""
+    return ",\n    ".join(map(sql, columns))
+
+
+def names(columns: Iterable[Column], row: str = "") -> str:
+    """Return the names of columns of a row as SQL lists them."""
+    return ", ".join(row + column.sql for column in columns)
+
+
+@dataclass(frozen=True)
+class Key:
+    """The columns of a gold table's key, in the order of its YAML and in that of its key."""
+
+    columns: tuple[Column, ...]
+    ordered: tuple[Column, ...]
+
+    def names(self, row: str = "") -> str:
+        """The names of the key's columns of a row."""
+        return names(self.ordered, row)
+
+    @property
+    def as_one(self) -> str:
+        """The key of a row as one value."""
+        return f"struct({self.names()})"
+
+    @property
+    def is_known(self) -> str:
+        """Whether no column of the key is null."""
+        return " and ".join(f"{column.sql} is not null" for column in self.ordered)
+
+    def is_that_of(self, row: str) -> str:
+        """Whether a stored row has the key of another row."""
+        return " and ".join(f"stored.{c.sql} <=> {row}.{c.sql}" for c in self.ordered)
+
+    def text(self, row: str = "") -> str:
+        """A text that no other key has."""
+        parts = [
+            f"base64({row}{c.sql})" if c.kind == "binary" else f"cast({row}{c.sql} as string)"
+            for c in self.columns
+        ]
+        return f"to_json(array({', '.join([*parts, 'cast(null as string)'])}))"

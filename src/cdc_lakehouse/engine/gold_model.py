@@ -1,0 +1,293 @@
+"""What a gold model says, and the SQL that its columns, its key and its options make."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from cdc_lakehouse.engine import projection, typed_values
+from cdc_lakehouse.engine.columns import (
+    CHANGE_COLUMNS,
+    MERGE_COLUMNS,
+    NO_PROBLEMS,
+    VERSION_COLUMNS,
+    Column,
+    Key,
+    listed,
+    names,
+)
+from cdc_lakehouse.engine.gold_options import GoldOptions
+from cdc_lakehouse.engine.partial_rows import PartialRows
+from cdc_lakehouse.engine.source_tables import SourceTable, tables_read
+from cdc_lakehouse.sql import quoted
+
+
+@dataclass(frozen=True)
+class GoldModel:
+    """A gold model.
+
+    Attributes:
+        name: its name.
+        kind: its materialization.
+        sql: its query.
+        key_names: the columns of its key, in the order of its YAML.
+        columns: those that a change fills; `stored` are all of the stored table.
+    """
+
+    name: str
+    kind: str
+    sql: str
+    key_names: tuple[str, ...]
+    options: GoldOptions
+    columns: tuple[Column, ...]
+    stored: tuple[Column, ...]
+
+    @property
+    def definition(self) -> str:
+        """A name for all that decides what the table holds.
+
+        Notes in the SQL, blanks and line ends do not.
+        """
+        lines = [line for line in self.sql.splitlines() if not line.strip().startswith("--")]
+        words = [word for line in lines for word in line.split()]
+        sources = [quoted(c.source) + (" inferred" if c.is_inferred else "") for c in self.columns]
+        text = json.dumps([words, list(self.key_names), dict(self.options.values), sources])
+        return hashlib.md5(text.encode()).hexdigest()
+
+    @property
+    def is_history(self) -> bool:
+        """Whether it shows every version of a row."""
+        return self.kind == "history"
+
+    # What it reads.
+
+    @cached_property
+    def reads_table(self) -> Callable[[SourceTable], bool]:
+        """Tells whether the model can read a table of the source."""
+        return tables_read(self.sql)
+
+    @cached_property
+    def _read_columns(self) -> Mapping[str, Sequence[str]]:
+        """The columns of the source that each value is made from.
+
+        One that cannot be traced through the model's SQL is taken to be that of its name.
+        """
+        traced = projection.columns_read(self.sql)
+        return {c.name: traced.get(c.name, [c.source]) for c in self.columns if c.is_value}
+
+    # Its columns.
+
+    @property
+    def key(self) -> Key:
+        """The columns of its key."""
+        by_name = {column.name: column for column in self.columns}
+        of_key = tuple(column for column in self.columns if column.name in self.key_names)
+        return Key(of_key, tuple(by_name[name] for name in self.key_names))
+
+    @property
+    def values(self) -> tuple[Column, ...]:
+        """The columns that are neither of the key nor of the change."""
+        return tuple(c for c in self.columns if c.is_value and c.name not in self.key_names)
+
+    @property
+    def parts(self) -> PartialRows:
+        """Its rows, to be looked at column by column."""
+        return PartialRows(self.columns, self.values)
+
+    @property
+    def merge_names(self) -> str:
+        """The columns that the merge keeps and the model does not show."""
+        return ", ".join(MERGE_COLUMNS)
+
+    @property
+    def stored_names(self) -> str:
+        """All columns of the stored table."""
+        return names(self.stored)
+
+    @property
+    def change_names(self) -> str:
+        """Its columns without those that a history works out from other changes."""
+        return names(c for c in self.stored if c.name not in VERSION_COLUMNS)
+
+    @property
+    def contract(self) -> dict[str, Mapping[str, Any]]:
+        """The columns as dbt compares them with the model's query."""
+        return {column.name: column.definition for column in self.columns}
+
+    # Its changes with their values typed.
+
+    @property
+    def is_kept(self) -> str:
+        """Whether a change leaves a row with values: a deleted row has its key, unless shown."""
+        return "true" if self.options.shows_deleted else "_operation <> 'delete'"
+
+    @property
+    def no_problems(self) -> str:
+        """A list of no problem."""
+        return NO_PROBLEMS
+
+    @property
+    def value_problems(self) -> str:
+        """Of each value why it does not fit."""
+        return typed_values.value_problems(self._own_values, self._read_columns)
+
+    @property
+    def typed_values(self) -> str:
+        """The values that fit."""
+        return typed_values.typed_values(self._own_values, self.key_names, self.is_kept)
+
+    @property
+    def problems(self) -> str:
+        """The values that do not fit."""
+        return typed_values.problems_of_values(self._own_values, self.is_kept)
+
+    @property
+    def change(self) -> str:
+        """What a row says of its change, without its problems."""
+        own = [c for c in self.columns if not c.is_value and c.name != "_problems"]
+        return ",\n    ".join(column.name for column in own)
+
+    @property
+    def _own_values(self) -> list[Column]:
+        return [column for column in self.columns if column.is_value]
+
+    @property
+    def is_partial(self) -> str:
+        """Whether a change leaves columns as they were, because its image does not carry them.
+
+        An update can, whatever its format says of its images, and so can the removed half of one,
+        and a delete whose row is kept to be shown. What an insert does not carry is null, for it
+        begins a row: what was there before is gone.
+        """
+        operations = "'update', 'delete'" if self.options.shows_deleted else "'update'"
+        carries_all = projection.carries_all(self._read_columns)
+        return f"(_is_replaced or _operation in ({operations})) and not ({carries_all})"
+
+    @property
+    def columns_not_carried(self) -> str:
+        """The columns outside the key that an image does not carry."""
+        return projection.columns_not_carried(self._read_columns, [c.name for c in self.values])
+
+    @property
+    def is_half_of_its_row(self) -> str:
+        """Whether a change is the removed half of an update that keeps its key."""
+        return f"(_operation = 'delete' and _new_key <=> {self.key.as_one})"
+
+    @property
+    def columns_left_alone(self) -> str:
+        """The columns that a change leaves as they are.
+
+        A row that another takes the place of has none left, unless it is kept to be shown.
+        """
+        if self.options.shows_deleted:
+            return "_column_sequences"
+        return "if(_is_replaced and _new_key is not null, null, _column_sequences)"
+
+    # Rows whose key changes, among changes with the keys of both halves of each.
+
+    @property
+    def is_moved(self) -> str:
+        """Whether a change is a row under a new key."""
+        return (
+            "(_operation not in ('delete', 'truncate', 'drop') and "
+            f"{self.key.is_known} and _removed_key is not null"
+            f" and not _removed_key <=> {self.key.as_one})"
+        )
+
+    @property
+    def is_moved_in_part(self) -> str:
+        """Whether it is one of whose columns its image carries a part."""
+        return f"_column_sequences is not null and {self.is_moved}"
+
+    @property
+    def query_of_moves(self) -> str:
+        """From which key to which rows have moved, in the view all_changes."""
+        old, new = self.key.text("_removed_key."), self.key.text()
+        return f"select distinct {old}, {new} from all_changes where {self.is_moved_in_part}"
+
+    @property
+    def query_of_moved_keys(self) -> str:
+        """The keys of the view new_changes that are in moved_keys; null stands for all keys."""
+        key = f"if(_truncated_table is null, {self.key.text()}, null)"
+        return (
+            f"select key from (select distinct {key} as key from new_changes)"
+            " where key is null or key in (select _key from moved_keys)"
+        )
+
+    # Markers of a TRUNCATE or DROP.
+
+    @property
+    def is_removing(self) -> str:
+        """Whether a stored row is a marker that removes the older rows of its source table."""
+        operations = ", ".join(map(quoted, self.options.removing))
+        return f"_truncated_table is not null and _operation in ({operations or 'null'})"
+
+    @property
+    def marker(self) -> str:
+        """The columns of a marker of a DROP that are not of the statement, as nulls."""
+        return "".join(f"cast(null as {c.data_type}) as {c.sql},\n    " for c in self._own_values)
+
+    @property
+    def change_of_marker(self) -> str:
+        """What a marker says of its statement; null for columns that only a model knows."""
+        own = [c for c in self.columns if not c.is_value and c.name != "_problems"]
+        return ",\n    ".join(
+            c.name if c.name in CHANGE_COLUMNS else f"cast(null as {c.data_type}) as {c.sql}"
+            for c in own
+        )
+
+    # The view of changes whose key is missing.
+
+    @property
+    def key_problems(self) -> str:
+        """Of each column of the key why its value does not fit.
+
+        The metastore refuses the text of a view that looks at every column of a wide table.
+        """
+        return typed_values.value_problems(self.key.columns, {})
+
+    @property
+    def names_of_key_problems(self) -> str:
+        """The columns in which `key_problems` are."""
+        return ", ".join(column.problem for column in self.key.columns)
+
+    @property
+    def problems_of_key(self) -> str:
+        """The values of the key that do not fit."""
+        return typed_values.problems_of_values(self.key.columns)
+
+    def content(self, row: str) -> str:
+        """What a stored row says, but for which copy of a change was read."""
+        own = [f"{row}{name}" for name in ("_sequence", "_operation", "_fingerprint", "_problems")]
+        values = [column.comparable(row) for column in self.values]
+        return f"struct({', '.join([*own, f'map_entries({row}_column_sequences)', *values])})"
+
+    @property
+    def tracked(self) -> str:
+        """What makes two versions different: the tracked columns, and the problems of those."""
+        wanted = self.options.values.get("track_columns") or [c.name for c in self.values]
+        tracked = [column for column in self.columns if column.name in wanted]
+        listed = ", ".join(column.literal for column in tracked)
+        is_tracked = f"array_contains(cast(array({listed}) as array<string>), problem.column)"
+        problems = f"filter(_problems, problem -> {is_tracked})"
+        return f"struct({', '.join([problems, *(c.comparable() for c in tracked)])})"
+
+    def derived(self, is_partial: bool) -> str:
+        """What other changes of its key decide of a stored change."""
+        values = [column.comparable() for column in self.values]
+        partial = ["map_entries(_column_sequences)", "_problems", *values] if is_partial else []
+        return f"struct({', '.join([*VERSION_COLUMNS, *partial])})"
+
+    def row_with(self, operation: str, row: str = "") -> str:
+        """The stored columns of a row, with another operation and without times of a history."""
+
+        def said(column: Column) -> str:
+            if column.name in VERSION_COLUMNS:
+                return f"cast(null as {column.data_type}) as {column.sql}"
+            return (
+                f"{operation if column.name == '_operation' else row + column.sql} as {column.sql}"
+            )
+
+        return listed(self.stored, said)

@@ -1,0 +1,196 @@
+"""The SQL that looks at the columns of a row one by one, where changes do not carry all of them.
+
+A row keeps in `_column_sequences` the columns that are older than itself, each with the place in
+the source's order at which it was written; the others are as old as the row.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cdc_lakehouse.engine.columns import MERGE_COLUMNS, NO_PROBLEMS, Column, listed
+
+Say = Callable[[Column], str]
+
+# What follows a rule of its own when a row is put together of columns.
+TOGETHER = ("_problems", "_column_sequences")
+
+
+def order_of_changes(sequence: str = "_sequence") -> str:
+    """The order of changes: the source's, and within one sequence that of their delivery."""
+    return f"struct({sequence}, not _is_replaced, _partition, _offset, _row_number)"
+
+
+def problems_of(problems: str, column: Column) -> str:
+    """Those problems of a row that are of one column."""
+    return f"filter({problems}, problem -> problem.column = {column.literal})"
+
+
+def sequence_of(row: str, column: Column) -> str:
+    """The place in the source's order at which a column of a row was written last."""
+    return f"coalesce({row}._column_sequences[{column.literal}], {row}._sequence)"
+
+
+def is_newer(column: Column | None = None) -> str:
+    """Whether the changed row, or one column of it, is newer than the stored one.
+
+    A copy of a change, which has the same content, is not; of two different changes that share a
+    sequence the delivery decides.
+    """
+    changed, stored = (
+        sequence_of(row, column) if column else f"{row}._sequence" for row in ("changed", "stored")
+    )
+    comes_after = (
+        "changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and "
+        "struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number)"
+        " > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number)"
+    )
+    return f"({changed} > {stored} or ({changed} = {stored} and {comes_after}))"
+
+
+@dataclass(frozen=True)
+class PartialRows:
+    """The parts of a gold table's rows: its columns, and the `values`, those outside the key."""
+
+    columns: tuple[Column, ...]
+    values: tuple[Column, ...]
+
+    def _problems(self, say: Say) -> str:
+        """The problems of a row from those of its values."""
+        return f"flatten(array(\n    {', '.join([NO_PROBLEMS, *map(say, self.values)])}\n))"
+
+    def _older(self, sequence: str, say: Say) -> str:
+        """The columns that are older than their row; null if there are none."""
+        entries = ", ".join(f"{c.literal}, {say(c)}" for c in self.values)
+        written = f"cast(map({entries}) as map<string, string>)"
+        older = f"map_filter({written}, (name, written) -> written < {sequence})"
+        return f"if(size({older}) = 0, null, {older})"
+
+    @property
+    def _everything(self) -> list[Column]:
+        return [*self.columns, *(Column(name, kind, name) for name, kind in MERGE_COLUMNS.items())]
+
+    def _row(self, value: Say, other: Say) -> str:
+        """The columns of a row, without those that are put together."""
+        values = set(self.values)
+        columns = [c for c in self._everything if c.name not in TOGETHER]
+        return listed(columns, lambda c: f"{(value if c in values else other)(c)} as {c.sql}")
+
+    @property
+    def order(self) -> str:
+        """The order of the changes of a row."""
+        return order_of_changes()
+
+    @property
+    def is_newer(self) -> str:
+        """Whether the changed row is newer than the stored one."""
+        return is_newer()
+
+    @property
+    def latest_values(self) -> str:
+        """Of the changes of a key the last of each value, with its problems and its place."""
+
+        def latest(column: Column) -> str:
+            sequence = sequence_of("changed", column)
+            return (
+                f"max_by(struct({column.sql} as value,"
+                f" {problems_of('changed._problems', column)} as problems, {sequence} as sequence),"
+                f" {order_of_changes(sequence)}) as {column.sql}"
+            )
+
+        return "".join(f"{latest(column)},\n    " for column in self.values)
+
+    @property
+    def latest_row(self) -> str:
+        """The row of the last change, `_row`, with the last of each value."""
+        values = self._row(lambda c: f"{c.sql}.value", lambda c: f"_row.{c.sql}")
+        problems = self._problems(lambda c: f"{c.sql}.problems")
+        older = self._older("_row._sequence", lambda c: f"{c.sql}.sequence")
+        return f"{values},\n    {problems} as _problems,\n    {older} as _column_sequences"
+
+    @property
+    def earlier_values(self) -> str:
+        """The row of each change, its values as the last change that carries them left them."""
+
+        def earlier(column: Column) -> str:
+            said = (
+                f"struct({column.sql} as value, {problems_of('_problems', column)} as problems,"
+                " _sequence as sequence)"
+            )
+            is_carried = f"_column_sequences[{column.literal}] is null"
+            return f"last(if({is_carried}, {said}, null), true) over history_so_far as {column.sql}"
+
+        values = set(self.values)
+        return listed(self._everything, lambda c: earlier(c) if c in values else c.sql)
+
+    @property
+    def completed_row(self) -> str:
+        """The row of a change with its `earlier_values`."""
+        row = self._row(lambda c: f"{c.sql}.value", lambda c: c.sql)
+        problems = self._problems(lambda c: f"coalesce({c.sql}.problems, array())")
+        older = self._older("_sequence", lambda c: f"coalesce({c.sql}.sequence, '')")
+        return f"{row},\n    {problems} as _problems,\n    {older} as _column_sequences"
+
+    @property
+    def is_newer_somewhere(self) -> str:
+        """Whether the changed row, or some value of it, is newer than the stored one."""
+        return " or ".join([is_newer(), *map(is_newer, self.values)])
+
+    @property
+    def newer_values(self) -> str:
+        """Of each value the newer one; of the row what the newer change says."""
+        further = [c for c in self._everything if not c.is_value]
+        together = {
+            "_problems": self._problems(
+                lambda c: problems_of(f"if({is_newer(c)}, changed._problems, stored._problems)", c)
+            ),
+            "_column_sequences": self._older(
+                "greatest(changed._sequence, stored._sequence)",
+                lambda c: f"greatest({sequence_of('changed', c)}, {sequence_of('stored', c)})",
+            ),
+        }
+
+        def newer(column: Column, condition: str) -> str:
+            return f"{column.sql} = if({condition}, changed.{column.sql}, stored.{column.sql})"
+
+        changed = [newer(c, is_newer(c)) for c in self.values]
+        changed += [newer(c, is_newer()) for c in further if c.name not in TOGETHER]
+        changed += [f"{name} = {value}" for name, value in together.items()]
+        return ",\n    ".join(changed)
+
+    @property
+    def kept_values(self) -> str:
+        """Of the changes that a moved row keeps columns of, the value of each such column."""
+
+        def kept(column: Column) -> str:
+            unknown = (
+                f"array(named_struct('column', {column.literal}, 'code', 'not_carried',"
+                " 'text', cast(null as string)))"
+            )
+            problems = problems_of("_problems", column)
+            said = (
+                f"struct({column.sql} as value,"
+                f" if(_said_by_key is null, {unknown}, {problems}) as problems)"
+            )
+            is_kept = f"array_contains(_columns, {column.literal})"
+            return f"any_value(if({is_kept}, {said}, null), true) as {column.sql}"
+
+        return "".join(f"{kept(column)},\n    " for column in self.values)
+
+    @property
+    def moved_row(self) -> str:
+        """The row of a change; if it has moved, with the columns that it keeps."""
+
+        def is_kept(column: Column) -> str:
+            names = "map_keys(_column_sequences)"
+            return f"_moved_from is not null and array_contains({names}, {column.literal})"
+
+        def problems(column: Column) -> str:
+            kept = f"coalesce(kept.{column.sql}.problems, array())"
+            return f"if({is_kept(column)}, {kept}, {problems_of('changes._problems', column)})"
+
+        row = self._row(
+            lambda c: f"if({is_kept(c)}, kept.{c.sql}.value, changes.{c.sql})",
+            lambda c: f"changes.{c.sql}",
+        )
+        older = "if(_moved_from is null, _column_sequences, null)"
+        return f"{row},\n    {self._problems(problems)} as _problems,\n    {older} as {TOGETHER[1]}"

@@ -1,0 +1,183 @@
+"""Which tables of the source a gold model reads: its `where` says so, by their names."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from cdc_lakehouse.engine.projection import Spark4, text_of
+
+IMAGES = ("silver", "row_images")
+
+# What a condition can be. One that asks more than the names of a table can be any of these.
+Truth = frozenset[bool | None]
+ANY: Truth = frozenset({True, False, None})
+# Patterns that mean the same to Java and to Python.
+COMMON_PATTERN = re.compile(r"[\w^$.*+?()|\[\]-]*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """A table of the source, by its names; a part that its format does not send is None."""
+
+    database: str | None
+    schema: str | None
+    table: str | None
+
+    @property
+    def columns(self) -> dict[str, str | None]:
+        """What the columns of silver that name a table are for this one."""
+        parts = [part for part in (self.database, self.schema, self.table) if part is not None]
+        return {
+            "database_name": self.database,
+            "schema_name": self.schema,
+            "table_name": self.table,
+            "source_table": ".".join(parts),
+        }
+
+    @property
+    def name(self) -> str:
+        """The parts of its name with dots between them, as gold tables have it."""
+        return self.columns["source_table"]
+
+
+def tables_read(sql: str) -> Callable[[SourceTable], bool]:
+    """Return a function that tells whether a query over silver.row_images can read a table.
+
+    The query reads those of which its `where` can be true: it has to select from row_images in one
+    place, first in its `from`. Any other query can read every table, and so can one that the parser
+    does not know.
+    """
+    where = _condition(sql)
+    if where is None:
+        return lambda table: True
+    return lambda table: True in _truth(where, table.columns)
+
+
+def _condition(sql: str) -> exp.Expression | None:
+    """The condition on the rows of row_images; None if it is not known."""
+    try:
+        query = sqlglot.parse_one(sql, read=Spark4)
+    except SqlglotError:
+        return None
+    found = [t for t in query.find_all(exp.Table) if (t.db, t.name) == IMAGES]
+    if len(found) != 1 or not isinstance(found[0].parent, exp.From):
+        return None
+    select = found[0].parent.parent
+    where = select.args.get("where")
+    if where is None or select.args.get("joins") or select.args.get("laterals"):
+        return None
+    return where.this
+
+
+def _truth(condition: exp.Expression, columns: dict[str, str | None]) -> Truth:
+    """What a condition can be for rows of a table, by SQL's logic of three values."""
+
+    def both(one: exp.Expression, combine: Callable) -> Truth:
+        sides = product(_truth(one.left, columns), _truth(one.right, columns))
+        return frozenset(combine(left, right) for left, right in sides)
+
+    match condition:
+        case exp.Paren():
+            return _truth(condition.this, columns)
+        case exp.And():
+            return both(condition, _and)
+        case exp.Or():
+            return both(condition, _or)
+        case exp.Not():
+            return frozenset(_not(value) for value in _truth(condition.this, columns))
+        case exp.Boolean():
+            return frozenset({condition.this})
+    try:
+        return frozenset({_compare(condition, columns)})
+    except _Unknown:
+        return ANY
+
+
+class _Unknown(Exception):
+    """An expression asks more than the names of a table."""
+
+
+def _compare(condition: exp.Expression, columns: dict[str, str | None]) -> bool | None:
+    def value(expression: exp.Expression) -> str | None:
+        return _value(expression, columns)
+
+    match condition:
+        case exp.NullSafeEQ():
+            return value(condition.left) == value(condition.right)
+        case exp.EQ():
+            return _known(lambda a, b: a == b, value(condition.left), value(condition.right))
+        case exp.NEQ():
+            return _known(lambda a, b: a != b, value(condition.left), value(condition.right))
+        case exp.Is() if isinstance(condition.expression, exp.Null):
+            return value(condition.this) is None
+        case exp.In() if condition.expressions and not condition.args.get("query"):
+            one = value(condition.this)
+            equal = (
+                _known(lambda a, b: a == b, one, value(each)) for each in condition.expressions
+            )
+            return reduce(_or, equal)
+        case exp.Like():
+            return _known(_is_like, value(condition.this), value(condition.expression))
+        case exp.RegexpLike():
+            return _known(_matches, value(condition.this), value(condition.expression))
+    raise _Unknown
+
+
+def _value(expression: exp.Expression, columns: dict[str, str | None]) -> str | None:
+    match expression:
+        case exp.Paren():
+            return _value(expression.this, columns)
+        case exp.Null():
+            return None
+        case exp.Lower():
+            return _known(str.lower, _value(expression.this, columns))
+        case exp.Upper():
+            return _known(str.upper, _value(expression.this, columns))
+        case exp.Column() if expression.name.lower() in columns:
+            return columns[expression.name.lower()]
+    text = text_of(expression)
+    if text is None:
+        raise _Unknown
+    return text
+
+
+def _known(function: Callable, *values: str | None) -> Any:
+    """What a function gives; null where it is given one."""
+    return None if None in values else function(*values)
+
+
+def _is_like(text: str, pattern: str) -> bool:
+    if "\\" in pattern:
+        raise _Unknown
+    wildcards = {"%": ".*", "_": "."}
+    expression = "".join(wildcards.get(each) or re.escape(each) for each in pattern)
+    return re.fullmatch(expression, text, re.DOTALL) is not None
+
+
+def _matches(text: str, pattern: str) -> bool:
+    if not COMMON_PATTERN.fullmatch(pattern):
+        raise _Unknown
+    return re.search(pattern, text) is not None
+
+
+def _and(left: bool | None, right: bool | None) -> bool | None:
+    if left is False or right is False:
+        return False
+    return None if left is None or right is None else True
+
+
+def _or(left: bool | None, right: bool | None) -> bool | None:
+    if left is True or right is True:
+        return True
+    return None if left is None or right is None else False
+
+
+def _not(value: bool | None) -> bool | None:
+    return None if value is None else not value

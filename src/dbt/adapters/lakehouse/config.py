@@ -1,0 +1,18 @@
+"""The options that a model of this adapter may have beside those of dbt-spark."""
+
+from dataclasses import dataclass
+
+from dbt.adapters.spark.impl import SparkConfig
+
+
+@dataclass
+class LakehouseConfig(SparkConfig):
+    """The options of a gold model; `cdc_lakehouse.engine.gold_options` explains and checks them."""
+
+    on_truncate: str | None = None
+    on_drop: str | None = None
+    on_delete: str | None = None
+    tombstone_retention: str | None = None
+    track_columns: list[str] | None = None
+    cluster_by: list[str] | None = None
+    plain_table: bool | None = None

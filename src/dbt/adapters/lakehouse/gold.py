@@ -1,0 +1,146 @@
+"""What the materializations of gold ask; `cdc_lakehouse.engine` decides it."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from typing import Any, ClassVar
+
+from dbt.adapters.base.meta import available
+from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.spark.impl import SparkConfig
+
+from cdc_lakehouse.delta.stored_columns import changed_columns, types_of_columns, types_of_schema
+from cdc_lakehouse.engine import change_log
+from cdc_lakehouse.engine.columns import column_of, gold_columns, primary_key, stored_columns
+from cdc_lakehouse.engine.gold_model import GoldModel
+from cdc_lakehouse.engine.gold_options import read_options
+from cdc_lakehouse.engine.gold_table import (
+    KIND,
+    GoldTable,
+    beside,
+    storage_of,
+    why_rebuilt,
+)
+from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
+from cdc_lakehouse.engine.reprocessed import read_tables
+from cdc_lakehouse.engine.source_tables import SourceTable
+from cdc_lakehouse.sql import quoted
+from dbt.adapters.lakehouse.config import LakehouseConfig
+from dbt.adapters.lakehouse.connections import short_errors
+from dbt.adapters.lakehouse.gold_run import GoldRun
+from dbt.adapters.lakehouse.tables import EVENTS, Macros, TablesAdapter
+
+# What Spark infers of columns that are equal, to filter more, takes it minutes for many columns.
+INFERENCE = "spark.sql.constraintPropagation.enabled"
+MANY_COLUMNS = 200
+
+
+class GoldAdapter(TablesAdapter):
+    """Gold tables."""
+
+    OPTIONS: ClassVar = {
+        field.name for field in fields(LakehouseConfig) if field not in fields(SparkConfig)
+    }
+
+    @available.parse(lambda *args, **kwargs: "")
+    def check_gold_model(self, node: Mapping[str, Any]) -> str:
+        """Refuse a gold model whose key or options are wrong, when it is compiled."""
+        if node["resource_type"] == "model":
+            self._gold_model(node, "")
+        return ""
+
+    def _gold_model(self, node: Mapping[str, Any], sql: str) -> GoldModel:
+        with short_errors():
+            key = primary_key(node)
+            options = read_options(node, key, self.OPTIONS, self.config.models)
+        kind, columns = node["config"]["materialized"], gold_columns(node)
+        stored = stored_columns(columns, kind)
+        return GoldModel(
+            node["name"], kind, sql, tuple(key), options, tuple(columns), tuple(stored)
+        )
+
+    @available.parse(lambda *args, **kwargs: None)
+    def plan_gold_table(
+        self, node: Mapping[str, Any], relation: BaseRelation, sql: str, full_refresh: bool
+    ) -> GoldTable:
+        """Return what this run of a gold model works with; Delta's log tells, without a query.
+
+        Args:
+            node: the model as dbt has it.
+            sql: its query.
+            full_refresh: whether a person asks to build the table again.
+        """
+        model = self._gold_model(node, sql)
+        is_wide = len(model.columns) > MANY_COLUMNS
+        self.spark.conf.set(INFERENCE, str(not is_wide).lower())
+        view = relation.incorporate(type="view")
+        storage, said = storage_of(view), None
+        exists = self.adopt(storage, self.is_known(storage))
+        properties = self.properties(storage) if exists else {}
+        if exists and properties.get(KIND) != model.kind:
+            said = f"{storage} is made anew: it was of another materialization"
+            self.remove_table(storage)
+            properties = {}
+        read, why = None, None
+        last = self.watermark(self.events, change_log.MESSAGES)
+        if properties:
+            read = self.watermark(storage, EVENTS)
+            why = why_rebuilt(
+                properties,
+                model.definition,
+                self._changed_columns(storage, model),
+                self._has_resettled_changes(model, read, last),
+                full_refresh,
+            )
+            said = f"{storage} is built anew: {why}" if why else None
+        rebuild, is_part = why is not None, self.reads_a_part_only(sql)
+        read = None if rebuild else read
+        table = GoldTable(model, view, properties, rebuild, said, read, last, is_part, False)
+        # The view of problems is made last: where it is, a run that was killed has made the others.
+        # A part of the sources must not take the place of what the views read.
+        lacks_views = not (self.is_known(view) and self.is_known(table.problems))
+        needs_views = not properties or (not is_part and (rebuild or lacks_views))
+        return replace(table, needs_views=needs_views)
+
+    def _changed_columns(self, storage: BaseRelation, model: GoldModel) -> list[str]:
+        stored = types_of_schema(self.snapshot(storage).schema().json())
+        wanted = [column.definition for column in model.stored]
+        return changed_columns(stored, types_of_columns(self.spark, wanted))
+
+    def _has_resettled_changes(self, model: GoldModel, read: int | None, last: int | None) -> bool:
+        """Whether changes that the table has read were settled otherwise since."""
+        versions = read_tables(self.properties(self.events).get(RESETTLED))
+        return read is not None and any(
+            read < version <= last and model.reads_table(SourceTable(*json.loads(names)))
+            for names, version in versions.items()
+        )
+
+    @available
+    def view_of_problems(self, relation: BaseRelation) -> BaseRelation:
+        """Return the view of what is wrong with the rows of a gold model."""
+        return beside(relation, "problems")
+
+    @available.parse(lambda *args, **kwargs: "")
+    def names_of_source_columns(self, relation: BaseRelation, nodes: Iterable[dict]) -> str:
+        """Return the names that a gold model's columns have in the source, as a list in SQL.
+
+        Args:
+            nodes: those of dbt's graph, of which the model is one.
+        """
+        names = [
+            quoted(column_of(column).source)
+            for node in nodes
+            if node["resource_type"] == "model"
+            and (node["schema"], node["alias"]) == (relation.schema, relation.identifier)
+            for column in node["columns"].values()
+        ]
+        return ", ".join(names)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def run_gold_table(self, table: GoldTable, context: Macros) -> None:
+        """Make a gold table and its views where they are missing, and write what is new for it.
+
+        Args:
+            context: that of the model, in which dbt renders macros.
+        """
+        GoldRun(self, table, context).run()

@@ -1,0 +1,160 @@
+"""Bring a gold table up to date: what is done in which order. Macros of dbt render the SQL."""
+
+from dataclasses import replace
+
+from cdc_lakehouse.delta.log import bytes_since
+from cdc_lakehouse.engine.changes import FEW, Changes, NewChanges, TableChanges, count_changes
+from cdc_lakehouse.engine.gold_table import PARTIAL_ROWS, GoldTable
+from cdc_lakehouse.engine.source_tables import SourceTable
+from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.runtime.session import FEW_ROWS, FEW_STORED_BYTES, compile_plans
+from dbt.adapters.lakehouse.moves import Moves
+from dbt.adapters.lakehouse.plain_table import PlainTable
+from dbt.adapters.lakehouse.tables import EVENTS, Macros, TablesAdapter
+
+NEW_CHANGES = "select * from new_changes"
+
+
+class GoldRun:
+    """A run of one gold table."""
+
+    def __init__(self, adapter: TablesAdapter, table: GoldTable, macros: Macros):
+        self.adapter, self.table, self.macros = adapter, table, macros
+
+    def run(self) -> None:
+        """Make the table and its views where they are missing, and write what is new for it."""
+        self._prepare()
+        found = None
+        if self.table.is_up_to_date:
+            self.macros["nothing_new"]()
+        elif self.table.is_part:
+            self.macros["assert_gold_contract"](self.table)
+            self.macros["nothing_written"]()
+        elif self.table.read is None:
+            self._build()
+        else:
+            found = self._merge()
+        if not self.table.is_part:
+            PlainTable(self.adapter, self.table, self.macros).keep(found)
+
+    def _prepare(self) -> None:
+        if self.table.said:
+            self.macros["log"](self.table.said, info=True)
+        if not self.table.exists:
+            self.adapter.create_schema(self.table.storage)
+            self.adapter.execute(self.table.create)
+        for view in self.table.views if self.table.needs_views else ():
+            self.adapter.execute(self.macros[view](self.table))
+
+    def _build(self) -> None:
+        """Write all rows of a table that is new or built again."""
+        table, macros = self.table, self.macros
+        new = self._find_new_changes()
+        macros["assert_gold_contract"](table)
+        self.adapter.name_query("new_changes", macros["new_changes"](table))
+        changes = macros["typed_changes"](NEW_CHANGES, table.model)
+        changes = macros["with_drops"](changes, table, new.drops)
+        found = self._look_at_images(new)
+        if found.is_partial:
+            found = Moves(self.adapter, table, macros).follow(found, changes)
+        rows = self._rows_to_write(found, self._completed(changes, found))
+        if table.model.options.retention:
+            rows = macros["without_expired_tombstones"](rows, table.model)
+        self._write(table.write(rows, found.noted))
+
+    def _merge(self) -> Changes | None:
+        """Merge what silver has settled since the last run, and return what it was."""
+        table, macros = self.table, self.macros
+        new = self._find_new_changes()
+        if not new.most:
+            return self._write(table.commit_only)
+        self.adapter.stage("new_changes", macros["new_typed_changes"](table, new.drops))
+        found, changes = self._look_at_new_changes(new), NEW_CHANGES
+        moves = Moves(self.adapter, table, macros)
+        if moves.are_among(new, found):
+            found = moves.follow(found, macros["new_typed_changes"](table.everything, "true"))
+        if found.follows_moves:
+            self.adapter.stage("new_changes", self._completed(changes, found))
+            found = moves.count_again(found)
+        else:
+            changes = self._completed(changes, found)
+        if not found.count:
+            return self._write(table.commit_only)
+        rows = self._rows_to_write(found, changes)
+        if table.model.options.retention:
+            rows = macros["and_expired_tombstones"](rows, table, found)
+        self.adapter.stage("changed_rows", rows)
+        merge = macros["merge_versions" if table.model.is_history else "merge_latest_rows"]
+        self._write(merge(table, found), is_staged=True)
+        return found
+
+    def _completed(self, changes: str, found: Changes) -> str:
+        """Changes with the columns that they leave as they are, and moved rows followed."""
+        if found.is_partial:
+            changes = self.macros["partial_changes"](changes, self.table.model)
+        if found.follows_moves:
+            changes = self.macros["with_followed_changes"](changes, self.table.model)
+        return changes
+
+    def _rows_to_write(self, found: Changes, changes: str) -> str:
+        """Of a current state the last change of each key, of a history all, with their times."""
+        if self.table.model.is_history:
+            return self.macros["versions_of_rows"](changes, self.table, found)
+        return self.macros["latest_rows"](changes, self.table.model, found)
+
+    def _write(self, statement: str, is_staged: bool = False) -> None:
+        """Run the statement that writes the table, and commit with it how far silver is read."""
+        table = self.table
+        self.macros["write_and_commit"](
+            statement, table.storage, EVENTS, table.last, rebuild=table.rebuild, is_staged=is_staged
+        )
+
+    def _find_new_changes(self) -> NewChanges:
+        """Return what silver has for the table, which it counts once a run for all tables.
+
+        From here on queries are compiled, or interpreted if there is little to do.
+        """
+        table, adapter = self.table, self.adapter
+        counts = adapter.rows_asked_once(self.macros["counts_of_new_changes"](table))
+        counted = [TableChanges(SourceTable(*row[:3]), *row[3:]) for row in counts]
+        new = NewChanges(tuple(each for each in counted if table.model.reads_table(each.source)))
+        if table.read is None:
+            adapter.expect_rows_since(adapter.events, None)
+        elif new.most:
+            path = warehouse_path(table.storage.schema, table.storage.identifier)
+            size = bytes_since(path, None)
+            are_few = new.most <= FEW_ROWS and size is not None and size <= FEW_STORED_BYTES
+            compile_plans(adapter.spark, not are_few)
+        return new
+
+    def _look_at_images(self, new: NewChanges) -> Changes:
+        """Tell whether changes of a table that is built are partial, which only their images tell.
+
+        A table without updates has none.
+        """
+        query = f"select 1 from new_changes where {self.table.model.is_partial} limit 1"
+        if not new.has_updates or not self.adapter.rows(query):
+            return Changes()
+        return self._note_partial(Changes(is_partial=True))
+
+    def _look_at_new_changes(self, new: NewChanges) -> Changes:
+        """Count what the changes of a run that merges are; they are staged, their values typed."""
+        found = count_changes(self.adapter.rows, self.table.model.key, new.most <= FEW)
+        if found.partial_changes:
+            return self._note_partial(replace(found, is_partial=True))
+        return replace(found, is_partial=self._has_partial_rows())
+
+    def _note_partial(self, found: Changes) -> Changes:
+        return self.adapter.note(self.table, found, {PARTIAL_ROWS: "some"})
+
+    def _has_partial_rows(self) -> bool:
+        """Whether some stored row has columns that are older than itself.
+
+        Most tables never had one, and say so.
+        """
+        if self.table.properties.get(PARTIAL_ROWS) == "none":
+            return False
+        condition = "_column_sequences is not null"
+        return bool(
+            self.adapter.rows(f"select 1 from {self.table.storage} where {condition} limit 1")
+        )

@@ -1,0 +1,112 @@
+"""Follow rows whose primary key changes, by what `cdc_lakehouse.engine.moves` finds.
+
+An update that changes the primary key and carries some columns only is a partial move: the row
+under the new key keeps the other columns from the row that it replaces. All earlier changes of the
+old key decide which values those are, and a late one decides again. So all keys that partial moves
+connect with a changed key are followed again through all of silver.
+"""
+
+from dataclasses import replace
+
+from cdc_lakehouse.engine.changes import Changes, NewChanges, count_changes
+from cdc_lakehouse.engine.gold_table import PARTIAL_MOVES, PARTIAL_ROWS, GoldTable
+from cdc_lakehouse.engine.moves import (
+    IDENTITY,
+    QUERY_OF_CHANGES,
+    change_of,
+    connected,
+    follow,
+    identity,
+    is_marked,
+    marks_of,
+)
+from dbt.adapters.lakehouse.tables import Macros, TablesAdapter
+
+
+class Moves:
+    """The rows of a gold table that have moved to another key, in one run."""
+
+    def __init__(self, adapter: TablesAdapter, table: GoldTable, macros: Macros):
+        self.adapter, self.table, self.model, self.macros = adapter, table, table.model, macros
+
+    def are_among(self, new: NewChanges, found: Changes) -> bool:
+        """Tell whether a run that merges has to follow partial moves.
+
+        There are some among its changes, or the table has had some and says by the marks of their
+        keys that the run changes one of these; of too many keys it keeps no marks. A half of an
+        update whose other half came in an earlier run may be one.
+        """
+        properties = self.table.properties
+        if not found.partial_changes and properties.get(PARTIAL_ROWS) == "none":
+            return False
+        marks = properties.get(PARTIAL_MOVES, "none")
+        if marks == "some" or (marks != "none" and self._has_marked_keys(marks)):
+            return True
+        if not new.has_halves and not (found.partial_changes and found.replaced_rows):
+            return False
+        condition = self.model.is_moved_in_part
+        if new.has_halves:
+            condition += (
+                " or (_operation in ('update', 'delete')"
+                " and (_removed_key is null or (_is_replaced and _new_key is null)))"
+            )
+        pairs = self.macros["with_keys_of_pairs"]("select * from new_changes", self.model)
+        return bool(self.adapter.rows(f"select 1 from (\n{pairs}\n) where {condition} limit 1"))
+
+    def _has_marked_keys(self, marks: str) -> bool:
+        is_of_one = is_marked(self.model.key.text(), marks)
+        condition = f"_truncated_table is not null or {is_of_one}"
+        return bool(self.adapter.rows(f"select 1 from new_changes where {condition} limit 1"))
+
+    def follow(self, found: Changes, all_changes: str) -> Changes:
+        """Follow rows, and return the changes, which follow moves if there were any.
+
+        It makes temporary views. `moved_keys`: the keys that are followed. `changes_of_moved_keys`:
+        all changes of these. `kept_columns`: which change says the columns that a moved row keeps.
+        `void_halves`: the removed halves that remove no row.
+
+        Args:
+            all_changes: the query of all changes that silver has for the table.
+        """
+        adapter = self.adapter
+        adapter.expect_rows_since(adapter.events, None)
+        adapter.name_query(
+            "all_changes", self.macros["with_keys_of_pairs"](all_changes, self.model)
+        )
+        moves = connected(map(tuple, adapter.rows(self.model.query_of_moves)))
+        if not self._name_moved_keys(moves):
+            return found
+        found = adapter.note(self.table, found, {PARTIAL_MOVES: marks_of(moves)})
+        adapter.stage("changes_of_moved_keys", self.macros["changes_of_moved_keys"](self.model))
+        changes = [change_of(row.asDict()) for row in adapter.rows(QUERY_OF_CHANGES)]
+        values = [column.name for column in self.model.values]
+        followed = follow(changes, values, self.model.options.removing)
+        move, said_by = (
+            ", ".join(f"{prefix}_{name} {kind}" for name, kind in IDENTITY.items())
+            for prefix in ("_moved", "_said_by")
+        )
+        kept = [(*identity(k.move), *identity(k.said_by), list(k.columns)) for k in followed.kept]
+        adapter.name_rows("kept_columns", f"{move}, {said_by}, _columns array<string>", kept)
+        adapter.name_rows("void_halves", move, [identity(change) for change in followed.void])
+        return replace(found, is_partial=True, follows_moves=True)
+
+    def _name_moved_keys(self, moves: dict[str, str]) -> bool:
+        """Make the view `moved_keys`; tell whether there is one.
+
+        They are all keys that moves connect with a key of the run's changes. All keys are new to a
+        table that is built, and a TRUNCATE changes all.
+        """
+        names = [(key,) for key in moves]
+        if self.table.read is not None and moves:
+            self.adapter.name_rows("moved_keys", "_key string", names)
+            keys = self.adapter.rows(self.model.query_of_moved_keys)
+            touched = {moves.get(key) for (key,) in keys}
+            if None not in touched:
+                names = [(key,) for key, group in moves.items() if group in touched]
+        self.adapter.name_rows("moved_keys", "_key string", names)
+        return bool(names)
+
+    def count_again(self, found: Changes) -> Changes:
+        """Return what the staged changes are, once those of moved rows are among them."""
+        counted = count_changes(self.adapter.rows, self.model.key, few=False)
+        return replace(found, count=counted.count, truncates=counted.truncates, keys=counted.keys)

@@ -1,0 +1,82 @@
+"""Keep gold_plain.<name>: the rows that a gold model shows, as a table for every Delta reader.
+
+It follows the stored table by a commit of its own; if a run ends between the two, the next one
+writes it whole.
+"""
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from cdc_lakehouse.delta.watermark import GENERATION
+from cdc_lakehouse.engine.changes import Changes
+from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_transaction
+from cdc_lakehouse.engine.gold_table import KIND, GoldTable
+from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
+from cdc_lakehouse.engine.plain_table import Step, next_step, transaction_of
+from cdc_lakehouse.runtime.paths import warehouse_path
+from dbt.adapters.lakehouse.tables import EVENTS, Macros, TablesAdapter
+
+
+class PlainTable:
+    """The copy of a gold table for other readers, in one run."""
+
+    def __init__(self, adapter: TablesAdapter, table: GoldTable, macros: Macros):
+        self.adapter, self.table, self.macros = adapter, table, macros
+        self.plain = table.plain
+
+    def keep(self, found: Changes | None) -> None:
+        """Bring the copy up to date, or drop it once the option plain_table is off.
+
+        Args:
+            found: what this run has merged into the stored table, if anything.
+        """
+        if not self.table.model.options.plain_table:
+            return self._drop()
+        step = self._next_step(found)
+        if step == "remake":
+            self.adapter.remove_table(self.plain)
+        if step in ("replace", "remake"):
+            self.adapter.create_schema(self.plain)
+            self.adapter.expect_rows_since(self.table.storage, None)
+            self._write(self.table.replace_plain)
+        elif step == "merge":
+            rows = self.macros["rows_of_touched_keys"](self.table, found)
+            self.adapter.stage("plain_rows", rows)
+            self._write(self.macros["merge_plain_rows"](self.table, found), is_staged=True)
+        elif step == "mark":
+            self._write(self.table.commit_only_plain)
+
+    def _drop(self) -> None:
+        folder = warehouse_path(self.plain.schema, self.plain.identifier)
+        if folder.is_dir() and self.adapter.exists(self.plain) and self._is_copy():
+            said = f"{self.plain} is dropped: the option plain_table is off"
+            self.macros["log"](said, info=True)
+            self.adapter.remove_table(self.plain)
+
+    def _is_copy(self) -> bool:
+        return self.adapter.properties(self.plain).get(KIND) == PLAIN_TABLE
+
+    def _next_step(self, found: Changes | None) -> Step:
+        exists = self.adapter.exists(self.plain)
+        if exists and not self._is_copy():
+            raise DbtRuntimeError(
+                f"{self.plain} was not made by the option plain_table of {self.plain.identifier}, "
+                "which would overwrite it. Give that table another name, or switch the option off."
+            )
+        now = self.adapter.mark(self.table.storage, EVENTS)
+        read = self.table.read
+        before = None if read is None else now - now % GENERATION + read
+        shown = self.adapter.mark(self.plain, self._transaction) if exists else None
+        changes, truncates = (found.count, found.truncates) if found else (0, False)
+        return next_step(shown, before, now, changes, truncates)
+
+    @property
+    def _transaction(self) -> str:
+        """The name under which the copy notes what it has of the stored table."""
+        return transaction_of(self.adapter.snapshot(self.table.storage).metadata().id())
+
+    def _write(self, statement: str, is_staged: bool = False) -> None:
+        """Run a statement that writes the copy; with its rows commits what it has of the table."""
+        mark = self.adapter.mark(self.table.storage, EVENTS)
+        values = settings_of_transaction(self._transaction, mark, is_staged=is_staged)
+        with set_for_one_statement(self.adapter.spark, values):
+            self.adapter.execute(statement, auto_begin=True)

@@ -1,0 +1,80 @@
+"""What the materialization of the change log asks; `cdc_lakehouse.engine` decides it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dbt.adapters.base.meta import available
+from dbt.adapters.base.relation import BaseRelation
+
+from cdc_lakehouse.bronze.removal import removed_messages
+from cdc_lakehouse.engine import change_log
+from cdc_lakehouse.engine.loss import refuse_first_build
+from cdc_lakehouse.engine.window import Window
+from cdc_lakehouse.runtime.paths import warehouse_path
+from dbt.adapters.lakehouse.change_log_run import ChangeLogRun
+from dbt.adapters.lakehouse.connections import short_errors
+from dbt.adapters.lakehouse.tables import Macros, TablesAdapter
+
+# The columns that the change log itself gives.
+GIVEN_BY_CHANGE_LOG = ("is_late", "loaded_at")
+
+
+class SilverAdapter(TablesAdapter):
+    """The change log and what is new for it."""
+
+    def __init__(self, config, mp_context):
+        super().__init__(config, mp_context)
+        self._windows: dict[str, Window] = {}
+
+    @property
+    def _messages(self) -> BaseRelation:
+        schema, name = change_log.MESSAGES.split(".")
+        return self.Relation.create(schema=schema, identifier=name)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def plan_change_log(
+        self, relation: BaseRelation, columns: list[dict], full_refresh: bool
+    ) -> Window:
+        """Return what this run of a change log reads of bronze.messages; decided once in a run."""
+        name = relation.render()
+        if name not in self._windows:
+            path = warehouse_path(relation.schema, relation.identifier)
+            with short_errors():
+                if self.version_read(relation, change_log.MESSAGES) < 0:
+                    refuse_first_build(removed_messages(self.spark), path)
+                exists = self.adopt(relation, self.is_known(relation))
+                window = change_log.plan_window(
+                    self.spark, name, path, columns, exists, full_refresh
+                )
+            if not window.is_empty:
+                self.expect_rows_since(self._messages, window.read)
+            self._windows[name] = window
+        return self._windows[name]
+
+    @available.parse(lambda *args, **kwargs: frozenset())
+    def formats_landed(self) -> frozenset[str]:
+        """Return the formats of all messages that bronze has."""
+        last = self.snapshot(self._messages).version()
+        with short_errors():
+            return change_log.formats_between(self.spark, -1, last)
+
+    @available.parse(lambda *args, **kwargs: "*")
+    def columns_of_outcomes(self, node: Mapping[str, Any], format: str) -> str:
+        """Return the columns of the change log that a format's model gives, in their order.
+
+        Each stands behind the name of that model, so that an error says which model lacks it.
+        """
+        names = [name for name in node["columns"] if name not in GIVEN_BY_CHANGE_LOG]
+        return ", ".join(f"{format}.{self.quote(name)}" for name in names) or "*"
+
+    @available.parse(lambda *args, **kwargs: None)
+    def run_change_log(
+        self, relation: BaseRelation, window: Window, sql: str, context: Macros
+    ) -> None:
+        """Append to a change log what became of the messages in a window.
+
+        Args:
+            sql: the query of the outcomes, by the views of new messages.
+            context: that of the model, in which dbt renders macros.
+        """
+        ChangeLogRun(self, relation, window, sql, context).run()

@@ -1,0 +1,265 @@
+"""What every materialization asks of Delta and of Spark."""
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dbt.adapters.base.meta import available
+from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.spark.impl import SparkAdapter
+from dbt.flags import get_flags
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from cdc_lakehouse.delta.log import bytes_since, last_transactions
+from cdc_lakehouse.delta.log import snapshot as latest
+from cdc_lakehouse.delta.statements import set_properties
+from cdc_lakehouse.delta.watermark import GENERATION
+from cdc_lakehouse.engine.changes import Changes
+from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_commit
+from cdc_lakehouse.engine.gold_table import GoldTable
+from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.runtime.session import FEW_BYTES, compile_plans
+from cdc_lakehouse.sql import quoted
+from dbt.adapters.lakehouse.connections import short_errors
+
+# The names that dbt gives a reference of which it takes no row, or those of some time.
+PARTS = ("_dbt_limit_subq", "_dbt_et_filter_subq")
+EVENTS = "silver.events"
+
+# The context in which dbt renders a model: its macros and functions by name.
+Macros = Mapping[str, Callable[..., Any]]
+
+logger = AdapterLogger("Lakehouse")
+
+
+@dataclass(frozen=True)
+class QueryColumns:
+    """The types of the columns of a query, and their names in SQL, by their names in small letters.
+
+    As dbt-core has them of a relation whose rows a unit test compares.
+    """
+
+    types: Mapping[str, str]
+    quoted: Mapping[str, str]
+
+    def named(self, rows: list[dict] | None) -> list[str]:
+        """Return the columns that some rows name, as SQL names them; all without rows."""
+        return [self.quoted[name.lower()] for name in (rows[0] if rows else self.types)]
+
+
+class TablesAdapter(SparkAdapter):
+    """The Delta tables of a lakehouse, and the queries of a run."""
+
+    def __init__(self, config, mp_context):
+        super().__init__(config, mp_context)
+        # What is known for the rest of the run.
+        self._answers: dict[str, list[Row]] = {}
+        self._asked: set[str] = set()
+
+    @available.parse(lambda *args, **kwargs: False)
+    def is_first_time(self, subject: str) -> bool:
+        """Tell whether this has not been asked of a subject in this run."""
+        is_first = subject not in self._asked
+        self._asked.add(subject)
+        return is_first
+
+    @available.parse(lambda *args, **kwargs: False)
+    def reads_a_part_only(self, sql: str) -> bool:
+        """Tell whether `ref` and `source` give a model less than there is: --empty, --sample.
+
+        A table that then noted what it has read would never read the rest.
+        """
+        flags = get_flags()
+        is_asked = bool(getattr(flags, "EMPTY", False) or getattr(flags, "SAMPLE", None))
+        return is_asked or any(part in sql for part in PARTS)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session of this thread."""
+        return self.connections.get_thread_connection().handle.handle.spark
+
+    def _query(self, sql: str) -> DataFrame:
+        with short_errors():
+            return self.spark.sql(sql)
+
+    def rows(self, sql: str) -> list[Row]:
+        """Return the rows of a query."""
+        self._log("asks", sql)
+        with short_errors():
+            return self.spark.sql(sql).collect()
+
+    def _log(self, what: str, sql: str) -> None:
+        logger.debug(f"{self.connections.get_thread_connection().name} {what}:\n{sql}")
+
+    def rows_asked_once(self, sql: str) -> list[Row]:
+        """Return the rows of a query that several models of a run ask, with the same answer."""
+        if sql not in self._answers:
+            self._answers[sql] = self.rows(sql)
+        return self._answers[sql]
+
+    def expect_rows_since(self, relation: BaseRelation, read: int | None) -> None:
+        """Let queries be compiled; interpreted if little has come to a table after a version."""
+        size = bytes_since(warehouse_path(relation.schema, relation.identifier), read)
+        compile_plans(self.spark, size is None or size > FEW_BYTES)
+
+    @property
+    def events(self) -> BaseRelation:
+        """The change log."""
+        schema, name = EVENTS.split(".")
+        return self.Relation.create(schema=schema, identifier=name)
+
+    def snapshot(self, relation: BaseRelation):
+        """Return the table's latest state in Delta's log; nothing of it is a query.
+
+        It is kept until the next statement of this thread, for Delta lists the whole log for each.
+        """
+        handle = self.connections.get_thread_connection().handle.handle
+        name = relation.render()
+        if name not in handle.snapshots:
+            with short_errors():
+                found = latest(handle.spark, warehouse_path(relation.schema, relation.identifier))
+            if found.version() < 0:
+                raise DbtRuntimeError(f"There is no table {name}.")
+            handle.snapshots[name] = found
+        return handle.snapshots[name]
+
+    def properties(self, relation: BaseRelation) -> dict[str, str]:
+        """Return the properties of a table."""
+        found = self.snapshot(relation).metadata().configuration()
+        return dict(self.spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava(found))
+
+    def mark(self, relation: BaseRelation, name: str) -> int | None:
+        """Return a transaction identifier of a table, or None if it has none of this name."""
+        marks = last_transactions(warehouse_path(relation.schema, relation.identifier))
+        if marks is not None:
+            return marks.get(name)
+        # Delta has to read the whole log for it.
+        mark = self.snapshot(relation).transactions().get(name)
+        return mark.get() if mark.isDefined() else None
+
+    def watermark(self, relation: BaseRelation, name: str) -> int | None:
+        """Return up to which version of `name` a table has read, or None if it never has.
+
+        It is a transaction identifier of Delta, so it commits with the rows it speaks of.
+        """
+        mark = self.mark(relation, name)
+        return None if mark is None else mark % GENERATION
+
+    @available.parse(lambda *args, **kwargs: -1)
+    def version_read(self, relation: BaseRelation, name: str) -> int:
+        """Return up to which version of `name` a table has read; -1 if it has not, or is not there.
+
+        For data tests, which may be compiled before there is a table.
+        """
+        if not any(warehouse_path(relation.schema, relation.identifier).glob("_delta_log/*.json")):
+            return -1
+        mark = self.watermark(relation, name)
+        return -1 if mark is None else mark
+
+    def is_known(self, relation: BaseRelation) -> bool:
+        """Tell whether the metastore knows a table or view; dbt would list its whole schema."""
+        catalog = self.spark._jsparkSession.sharedState().externalCatalog()
+        return catalog.tableExists(relation.schema, relation.identifier)
+
+    def exists(self, relation: BaseRelation) -> bool:
+        """Tell whether there is a table, which the metastore then knows."""
+        return self.adopt(relation, self.is_known(relation))
+
+    def adopt(self, relation: BaseRelation, is_named: bool) -> bool:
+        """Make the metastore and the folder of a Delta table agree on whether there is one.
+
+        Delta commits a new table before the metastore learns of it, and refuses to make one where
+        a folder is: after a kill in between, or without the old metastore, no run could go on. Nor
+        could one where somebody has deleted the folder of a table that the metastore names.
+
+        Args:
+            relation: a table of this project.
+            is_named: whether the metastore knows it.
+
+        Returns:
+            Whether there is a table. What a CREATE has left that committed nothing is removed.
+        """
+        folder = warehouse_path(relation.schema, relation.identifier)
+        if any((folder / "_delta_log").glob("[0-9]*.json")):
+            if not is_named:
+                location = quoted(str(folder))
+                with short_errors():
+                    self.spark.sql(f"create schema if not exists {relation.schema}")
+                    self.spark.sql(f"create table {relation} using delta location {location}")
+            return True
+        if is_named:
+            with short_errors():
+                self.spark.sql(f"drop table if exists {relation}")
+        if folder.is_dir():
+            shutil.rmtree(folder)
+        return False
+
+    def remove_table(self, relation: BaseRelation) -> None:
+        """Drop a table and its files, also where the metastore holds the files for another's."""
+        with short_errors():
+            self.spark.sql(f"drop table {relation}")
+        shutil.rmtree(warehouse_path(relation.schema, relation.identifier), ignore_errors=True)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def name_query(self, name: str, sql: str) -> None:
+        """Give a query a name, a temporary view of this thread that is analysed once.
+
+        One that SQL makes is analysed at each mention.
+        """
+        self._log(f"names {name}", sql)
+        self._query(sql).createOrReplaceTempView(name)
+
+    def stage(self, name: str, sql: str) -> None:
+        """Run a query and keep its rows, as the temporary view `name` of this thread.
+
+        A MERGE analyses its source many times over; that of staged rows is nothing.
+        """
+        self._log(f"stages as {name}", sql)
+        self.connections.get_thread_connection().handle.handle.snapshots.clear()
+        with short_errors():
+            self._query(sql).localCheckpoint().createOrReplaceTempView(name)
+
+    def name_rows(self, name: str, schema: str, rows: list[tuple]) -> None:
+        """Give rows a name, a temporary view of this thread."""
+        self.spark.createDataFrame(rows, schema).createOrReplaceTempView(name)
+
+    def note(self, table: GoldTable, found: Changes, properties: dict[str, str]) -> Changes:
+        """Let a table say, before it has them, that it may have rows of a kind."""
+        news = dict(properties.items() - table.properties.items())
+        if news and not table.rebuild:
+            self.execute(set_properties(str(table.storage), news))
+        return replace(found, noted={**found.noted, **properties})
+
+    @available.parse(lambda *args, **kwargs: None)
+    def columns_of_query(self, name: str) -> "QueryColumns":
+        """Return the columns of a query that has a name."""
+        found = self.spark.table(name).dtypes
+        return QueryColumns(
+            {column.lower(): data_type for column, data_type in found},
+            {column.lower(): self.quote(column) for column, _ in found},
+        )
+
+    @available.parse(lambda *args, **kwargs: None)
+    def write_and_commit(
+        self,
+        statement: str,
+        relation: BaseRelation,
+        source: str,
+        version: int,
+        rebuild: bool = False,
+        row_by_row: bool = False,
+        is_staged: bool = False,
+    ) -> AdapterResponse:
+        """Run the statement that writes a table; with its rows commits how far it has read.
+
+        No other statement can come between the two; `settings_of_commit` says what they are.
+        """
+        mark = self.mark(relation, source)
+        values = settings_of_commit(source, version, mark, rebuild, row_by_row, is_staged)
+        with set_for_one_statement(self.spark, values):
+            response, _ = self.execute(statement, auto_begin=True)
+        return response

@@ -1,0 +1,137 @@
+"""The SQL that the adapter's macros render of a plan, as a linter sees it."""
+
+import re
+
+import pytest
+from conftest import PROJECT
+from jinja2 import Environment, StrictUndefined
+from rendered import look_at
+from test_gold_table import model, node, table
+
+from cdc_lakehouse.engine.changes import Changes
+from cdc_lakehouse.engine.columns import gold_columns
+from cdc_lakehouse.engine.window import NewMessages, Part
+
+FOLDER = PROJECT / "src/dbt/include/lakehouse/macros"
+ROWS = "select * from given"
+MERGED = Changes(3, keys="stored.`id` between 1 and 2")
+PARTIAL = Changes(3, 1, 1, True, MERGED.keys, is_partial=True, follows_moves=True)
+NEW = NewMessages((Part("t", 0, "dts_canal", 0, 9, True, True), Part("t", 0, "canal", 3, 4)), True)
+# The alias of a table in an anti join is used.
+TAKEN = {"AL05"}
+# What sqlfluff cannot parse though Spark can: a field of this name, and a function of SQL.
+UNREAD = {"<column: string": "<name: string", "create or replace function": None}
+
+
+class Adapter:
+    """What a macro may ask of the adapter while it renders."""
+
+    def check_gold_model(self, given):
+        return ""
+
+
+def macros():
+    """The macros of the adapter that render SQL, by their names."""
+    texts = [path.read_text() for path in sorted(FOLDER.rglob("*.sql"))]
+    blocks = [
+        block
+        for text in texts
+        for block in re.findall(r"\{%-? macro .*?\{%-? endmacro -?%\}", text, re.DOTALL)
+    ]
+    known = {
+        "adapter": Adapter(),
+        "dbt": type("dbt", (), {"string_literal": staticmethod(lambda text: f"'{text}'")}),
+        "model": node(),
+    }
+    environment = Environment(undefined=StrictUndefined, extensions=["jinja2.ext.do"])
+    return environment.from_string("".join(blocks), globals=known).make_module()
+
+
+MACROS = macros()
+
+
+def plan(kind, read=5, **options):
+    return table(read, properties={"cdc_lakehouse.kind": kind}, kind=kind, **options)
+
+
+CURRENT, HISTORY = plan("current_state"), plan("history")
+OTHER = plan(
+    "current_state",
+    on_truncate="ignore",
+    on_drop="apply",
+    on_delete="flag",
+    tombstone_retention="9 days",
+)
+NARROW = plan("history", track_columns=["name"])
+
+
+def of_gold():
+    """The statements of runs of gold: what renders each, and of which plan."""
+    yield "versions_of_rows", (ROWS, NARROW, MERGED)
+    for each in (CURRENT, HISTORY, OTHER):
+        for view in each.views:
+            yield view, (each,)
+        yield "counts_of_new_changes", (each,)
+        yield "new_changes", (each,)
+        yield "new_typed_changes", (each, "_source_table in ('shop.orders')")
+        changes = MACROS.typed_changes(ROWS, each.model)
+        yield "with_keys_of_pairs", (changes, each.model)
+        yield "partial_changes", (changes, each.model)
+        yield "changes_of_moved_keys", (each.model,)
+        yield "with_followed_changes", (ROWS, each.model)
+        yield "rows_of_touched_keys", (each, MERGED)
+        for found in (MERGED, PARTIAL):
+            yield "merge_plain_rows", (each, found)
+            if each.model.is_history:
+                yield "versions_of_rows", (ROWS, each, found)
+                yield "versions_of_rows", (ROWS, each.everything, found)
+                yield "merge_versions", (each, found)
+            else:
+                rows = MACROS.latest_rows(ROWS, each.model, found)
+                yield "latest_rows", (ROWS, each.model, found)
+                if each.model.options.retention:
+                    yield "and_expired_tombstones", (rows, each, found)
+                    yield "without_expired_tombstones", (rows, each.model)
+                yield "merge_latest_rows", (each, found)
+
+
+def of_silver():
+    yield "new_messages", ("silver.events", NEW)
+    yield "rows_settled_before", ("silver.events", NEW)
+    yield "resettle_messages", ("silver.events", ROWS)
+    yield "source_tables_settled_before", ()
+
+
+def faults_of(sql):
+    """What a linter says of a statement."""
+    for unread, instead in UNREAD.items():
+        if instead is None and sql.startswith(unread):
+            sql = sql[sql.index("select") :]
+        sql = sql.replace(unread, instead or unread)
+    faults, _ = look_at(re.sub(r"[ \t]+\n", "\n", sql.strip()) + "\n")
+    return [fault for fault in faults if fault.split()[0] not in TAKEN]
+
+
+# Each statement once, by the macro that renders it.
+CASES = {getattr(MACROS, name)(*arguments): name for name, arguments in [*of_gold(), *of_silver()]}
+
+
+@pytest.mark.parametrize("sql", CASES, ids=[f"{n}-{name}" for n, name in enumerate(CASES.values())])
+def test_a_macro_renders_sql_that_a_linter_accepts(sql):
+    assert faults_of(sql) == []
+
+
+def test_a_column_of_each_type_renders_sql_that_a_linter_accepts():
+    types = ["decimal", "decimal(9,2)", "date", "timestamp", "map<string,string>", "binary", "int"]
+    columns = [{"name": f"c{n}", "data_type": kind} for n, kind in enumerate(types)]
+    columns += [
+        {**column, "name": f"i_{n}", "meta": {"inferred": True}}
+        for n, column in enumerate(columns[:3])
+    ]
+    wide = model(columns=[*gold_columns(node(columns=columns))], key=("c6",))
+    assert faults_of(MACROS.typed_changes(ROWS, wide)) == []
+
+
+def test_a_fault_is_found():
+    sql = MACROS.merge_latest_rows(CURRENT, PARTIAL)
+    assert "PRS" in faults_of(sql.replace("using ", "usng "))[0]
