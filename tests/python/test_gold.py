@@ -206,6 +206,47 @@ def test_a_moved_key_is_a_delete_and_an_insert(laboratory):
     assert laboratory.rows()[1:] == [(3, "four", "1.00"), (5, "three", "1.00")]
 
 
+def test_rows_that_change_places_in_one_statement_all_stay(laboratory):
+    """As `update lines set id = id + 1`, where keys are checked when the statement ends."""
+    models = {"lines": "", "lines_history": "materialized='history'"}
+    where = "database_name = 'lab' and table_name = 'lines'"
+    write_models(laboratory.lakehouse.project, models, where=where)
+
+    def moved(place, old, new, name, es):
+        message = change("UPDATE", place, thing(new, name), old=[{"id": str(old)}], es=es)
+        return message | {"table": "lines"}
+
+    def deliver(*messages):
+        laboratory.deliver(*messages, topic="lab.lines", models=models)
+        tables = ["gold.lines", "(select * from gold.lines_history where is_current)"]
+        query = "select id, name from {} order by id"
+        shown, current = (laboratory.lakehouse.query(query.format(table)) for table in tables)
+        assert shown == current
+        return [tuple(row.values()) for row in shown]
+
+    def renumbered(first):
+        """Three rows, each of which takes the key of the next."""
+        rows = [thing(first + n, name) for n, name in enumerate("abc")]
+        place, es = 100 * first, 1_790_000_000_000 + 100 * first + 50
+        keys = enumerate("abc", first)
+        moves = [moved(place + n, n, n + 1, name, es) for n, name in keys]
+        return change("INSERT", place, *rows) | {"table": "lines"}, moves
+
+    inserted, moves = renumbered(1)
+    further = [moved(200, 4, 8, "c", 1_790_000_000_200), moved(201, 8, 9, "c", 1_790_000_000_200)]
+    assert deliver(inserted, *moves) == [(2, "a"), (3, "b"), (4, "c")]
+    # A row that goes on to a further key in one commit leaves nothing behind.
+    assert deliver(*further) == [(2, "a"), (3, "b"), (9, "c")]
+    inserted, moves = renumbered(21)
+    # Late, and each in a run of its own.
+    deliver(moves[2])
+    deliver(moves[1])
+    assert deliver(inserted)[3:] == [(21, "a"), (23, "b"), (24, "c")]
+    assert deliver(moves[0])[3:] == [(22, "a"), (23, "b"), (24, "c")]
+    assert deliver(inserted, *moves)[3:] == [(22, "a"), (23, "b"), (24, "c")]
+    write_models(laboratory.lakehouse.project)
+
+
 def test_a_truncate_removes_what_is_older(laboratory):
     laboratory.deliver(change("INSERT", 1300, thing(6, "after")), truncate(1200))
     assert laboratory.rows() == [(6, "after", "1.00")]

@@ -56,8 +56,7 @@ class Log:
     def move(self, old, new, *carried, **more):
         """Both halves of an update of the key; the row under the new one is returned."""
         self.add(old, DELETE, is_replaced=True, **more)
-        moved_from = old if len(carried) < len(COLUMNS) else None
-        more |= {"is_moved": True, "moved_from": moved_from}
+        more |= {"moved_from": old}
         return self.add(new, "update", carried, place=self.place, **more)
 
     def kept(self, *removing):
@@ -126,6 +125,24 @@ def test_rows_of_one_statement_change_places():
     assert [log.kept()[move, "name"] for move in moves] == rows
     # The rows that these removed halves name have gone before, and others stand in their places.
     assert log.void() == [("b", moves[1].sequence), ("c", moves[2].sequence)]
+
+
+def test_rows_of_one_statement_change_places_with_all_their_columns():
+    """As `update lines set line = line + 1`: each takes the key of the next before that leaves."""
+    log = Log()
+    for key in "abc":
+        log.insert(key)
+    moves = [log.move(*pair, *COLUMNS, committed_at=9) for pair in ["ab", "bc", "cd"]]
+    assert log.kept() == {}
+    assert log.void() == [("b", moves[1].sequence), ("c", moves[2].sequence)]
+
+
+def test_a_row_goes_on_to_a_further_key_in_one_statement():
+    log = Log()
+    log.insert("a")
+    for pair in ["ab", "bc"]:
+        log.move(*pair, *COLUMNS, committed_at=9)
+    assert log.void() == []
 
 
 @pytest.mark.parametrize("between", ["another commit", "another change of the key"])
@@ -226,14 +243,12 @@ def images(change):
         return [image(change, change.old_key, DELETE)]
     removed = image(change, change.old_key, DELETE, is_replaced=True)
     not_carried = frozenset(convergence.NAMES) - frozenset(change.carried)
-    is_in_part = change.moves_key and not_carried
     written = image(
         change,
         change.new_key,
         change.operation,
         not_carried=not_carried if change.operation == convergence.UPDATE else frozenset(),
-        is_moved=change.moves_key,
-        moved_from=str(change.old_key) if is_in_part else None,
+        moved_from=str(change.old_key) if change.moves_key else None,
     )
     return [removed, written] if change.moves_key else [written]
 

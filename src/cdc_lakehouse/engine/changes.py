@@ -67,8 +67,9 @@ class Changes:
     """The changes that a run writes.
 
     Attributes:
-        count: how many; like the next two not known of a table that is built.
-        partial_changes, replaced_rows: how many do not carry all columns, and are removed halves.
+        count: how many; not known of a table that is built.
+        partial_changes, replaced_rows: how many do not carry all columns, and are removed halves;
+            of a table that is built whether there are any.
         truncates: whether a source table was truncated or dropped.
         keys: a condition on stored rows that file statistics can decide: where the keys can be.
         is_partial: whether columns are looked at one by one, as some change does not carry all of

@@ -202,10 +202,16 @@ class GoldModel:
         return f"_column_sequences is not null and {self.is_moved}"
 
     @property
+    def is_removed(self) -> str:
+        """Whether a change is the removed half of an update that changes its key."""
+        return f"(_is_replaced and _operation = 'delete' and not {self.is_half_of_its_row})"
+
+    @property
     def query_of_moves(self) -> str:
-        """From which key to which rows have moved, in the view all_changes."""
+        """From which key to which rows have moved that are to be followed, in all_changes."""
         old, new = self.key.text("_removed_key."), self.key.text()
-        return f"select distinct {old}, {new} from all_changes where {self.is_moved_in_part}"
+        is_followed = f"{self.is_moved_in_part} or (_collides and {self.is_moved})"
+        return f"select distinct {old}, {new} from all_changes where {is_followed}"
 
     @property
     def query_of_moved_keys(self) -> str:

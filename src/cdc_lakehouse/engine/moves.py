@@ -1,9 +1,11 @@
-"""What a row keeps when an update changes its key and does not carry all of its columns.
+"""What becomes of rows whose keys change, where their changes alone do not tell.
 
 Silver tells such a move in two halves: the row of the old key is gone, and there is one of the new
-key, with the columns that the update carries. The others are those of the row that stood at the old
-key. Which change has said them last is found here, key by key in the order of the source; SQL then
-takes the values from those changes.
+key, with the columns that the update carries. If it does not carry all, the others are those of the
+row that stood at the old key: which change has said them last is found here, key by key in the
+order of the source; SQL then takes the values from those changes. And if rows of one statement
+change places, a half that says that a key's row is gone may come when another row stands there
+already.
 """
 
 import hashlib
@@ -20,9 +22,9 @@ TRUNCATE, DROP, DELETE = "truncate", "drop", "delete"
 class Change:
     """What one image of a change says of the row of a key; or that all rows of a table are gone.
 
-    `not_carried` are the columns that it leaves as they are. A row whose key changes `is_moved`; if
-    it does not carry all columns, `moved_from` is its old key. `delivery` (partition, offset, row
-    number) decides within one sequence; `committed_at` is in microseconds.
+    `not_carried` are the columns that it leaves as they are. `moved_from` is the old key of a row
+    whose key changes. `delivery` (partition, offset, row number) decides within one sequence;
+    `committed_at` is in microseconds.
     """
 
     key: Key
@@ -32,7 +34,6 @@ class Change:
     is_replaced: bool = False
     delivery: tuple[int, int, int] = (0, 0, 0)
     not_carried: frozenset[str] = frozenset()
-    is_moved: bool = False
     moved_from: Key | None = None
     source_table: str | None = None
     committed_at: int | None = None
@@ -84,7 +85,6 @@ QUERY_OF_CHANGES = """
         _is_replaced as is_replaced,
         struct(_partition, _offset, _row_number) as delivery,
         map_keys(_column_sequences) as not_carried,
-        _is_moved as is_moved,
         _moved_from as moved_from,
         _source_table as source_table,
         unix_micros(_committed_at) as committed_at
@@ -214,7 +214,7 @@ class _Rows:
             old = taken.get(change.moved_from) or self.rows.get(change.moved_from, _Row())
             earlier = old.cells if old.is_there else dict.fromkeys(self.columns, UNKNOWN)
             self._keep(change, earlier)
-        if change.is_moved and row.is_there and row.is_certain:
+        if change.moved_from is not None and row.is_there and row.is_certain:
             self.displaced[change.key] = (change.committed_at, row)
         is_there = change.operation != DELETE
         cells: Cells = {name: change for name in self.columns if name not in change.not_carried}

@@ -55,7 +55,7 @@ class GoldRun:
         changes = macros["typed_changes"](NEW_CHANGES, table.model)
         changes = macros["with_drops"](changes, table, new.drops)
         found = self._look_at_images(new)
-        if found.is_partial:
+        if found.is_partial or found.replaced_rows:
             found = Moves(self.adapter, table, macros).follow(found, changes)
         rows = self._rows_to_write(found, self._completed(changes, found))
         if table.model.options.retention:
@@ -128,14 +128,16 @@ class GoldRun:
         return new
 
     def _look_at_images(self, new: NewChanges) -> Changes:
-        """Tell whether changes of a table that is built are partial, which only their images tell.
+        """Tell whether changes of a table that is built are partial, or may change the key.
 
-        A table without updates has none.
+        Only their images tell. A table without updates has no such changes.
         """
-        query = f"select 1 from new_changes where {self.table.model.is_partial} limit 1"
-        if not new.has_updates or not self.adapter.rows(query):
+        if not new.has_updates:
             return Changes()
-        return self._note_partial(Changes(is_partial=True))
+        partial, replaced = f"count_if({self.table.model.is_partial})", "count_if(_is_replaced)"
+        (row,) = self.adapter.rows(f"select {partial}, {replaced} from new_changes")
+        found = Changes(partial_changes=row[0], replaced_rows=row[1], is_partial=row[0] > 0)
+        return self._note_partial(found) if found.is_partial else found
 
     def _look_at_new_changes(self, new: NewChanges) -> Changes:
         """Count what the changes of a run that merges are; they are staged, their values typed."""

@@ -2,8 +2,13 @@
 
 An update that changes the primary key and carries some columns only is a partial move: the row
 under the new key keeps the other columns from the row that it replaces. All earlier changes of the
-old key decide which values those are, and a late one decides again. So all keys that partial moves
-connect with a changed key are followed again through all of silver.
+old key decide which values those are, and a late one decides again.
+
+Oracle, PostgreSQL and others check keys when a statement ends, so its rows may change places: one
+comes to a key before the row that stands there leaves it. The moves collide: the half that says
+that the key's row is gone comes last, and would take the wrong one away.
+
+So all keys that such moves connect with a changed key are followed again through all of silver.
 """
 
 from dataclasses import replace
@@ -30,28 +35,33 @@ class Moves:
         self.adapter, self.table, self.model, self.macros = adapter, table, table.model, macros
 
     def are_among(self, new: NewChanges, found: Changes) -> bool:
-        """Tell whether a run that merges has to follow partial moves.
+        """Tell whether a run that merges has to follow rows.
 
-        There are some among its changes, or the table has had some and says by the marks of their
-        keys that the run changes one of these; of too many keys it keeps no marks. A half of an
-        update whose other half came in an earlier run may be one.
+        There are partial or colliding moves among its changes, or the table has had some and says
+        by the marks of their keys that the run changes one of these; of too many keys it keeps no
+        marks.
         """
-        properties = self.table.properties
-        if not found.partial_changes and properties.get(PARTIAL_ROWS) == "none":
-            return False
-        marks = properties.get(PARTIAL_MOVES, "none")
+        marks = self.table.properties.get(PARTIAL_MOVES, "none")
         if marks == "some" or (marks != "none" and self._has_marked_keys(marks)):
             return True
-        if not new.has_halves and not (found.partial_changes and found.replaced_rows):
+        if not found.replaced_rows and not new.has_halves:
             return False
-        condition = self.model.is_moved_in_part
-        if new.has_halves:
-            condition += (
-                " or (_operation in ('update', 'delete')"
-                " and (_removed_key is null or (_is_replaced and _new_key is null)))"
-            )
+        has_partial = found.partial_changes or self.table.properties.get(PARTIAL_ROWS) != "none"
+        is_half = (
+            "(_operation in ('update', 'delete')"
+            " and (_removed_key is null or (_is_replaced and _new_key is null)))"
+        )
         pairs = self.macros["with_keys_of_pairs"]("select * from new_changes", self.model)
-        return bool(self.adapter.rows(f"select 1 from (\n{pairs}\n) where {condition} limit 1"))
+        ((are_partial, has_halves, has_moves),) = self.adapter.rows(
+            f"select bool_or({self.model.is_moved_in_part}), bool_or({is_half}),"
+            f" bool_or({self.model.is_moved} or {self.model.is_removed}) from (\n{pairs}\n)"
+        )
+        # A half of an update whose other half came in an earlier run may be of a partial move.
+        if are_partial or (has_partial and new.has_halves and has_halves):
+            return True
+        if not has_moves:
+            return False
+        return bool(self.adapter.rows(self.macros["collisions"](pairs, self.table, found)))
 
     def _has_marked_keys(self, marks: str) -> bool:
         is_of_one = is_marked(self.model.key.text(), marks)
@@ -70,9 +80,8 @@ class Moves:
         """
         adapter = self.adapter
         adapter.expect_rows_since(adapter.events, None)
-        adapter.name_query(
-            "all_changes", self.macros["with_keys_of_pairs"](all_changes, self.model)
-        )
+        pairs = self.macros["with_keys_of_pairs"](all_changes, self.model)
+        adapter.name_query("all_changes", self.macros["with_collisions"](pairs, self.model))
         moves = connected(map(tuple, adapter.rows(self.model.query_of_moves)))
         if not self._name_moved_keys(moves):
             return found

@@ -37,15 +37,59 @@
     window pair as (partition by _source_table, _sequence)
 {%- endmacro %}
 
+{#-
+    Changes `with_keys_of_pairs`, and of each whether its move collides with another: within one commit, as a statement has, a row
+    comes to a key before another leaves it.
+-#}
+{% macro with_collisions(pairs, model) -%}
+    select *, bool_or(_key_collides) over (partition by _source_table, _sequence) as _collides
+    from (
+        select
+            *,
+            coalesce(
+                min(if({{ model.is_moved }}, _sequence, null)) over of_key < max(if({{ model.is_removed }}, _sequence, null)) over of_key,
+                false
+            ) as _key_collides
+        from (
+            {{ pairs }}
+        )
+        window of_key as (partition by {{ model.key.names() }}, _source_table, _committed_at)
+    )
+{%- endmacro %}
+
+{#- A key at which a run's moves collide, with each other or with what is stored; none if there is none. -#}
+{% macro collisions(pairs, table, found) -%}
+    {%- set key = table.model.key -%}
+    select 1
+    from (
+        select {{ key.names() }}, _source_table, _committed_at, _sequence, {{ table.model.is_moved }} as _comes, {{ table.model.is_removed }} as _leaves
+        from (
+            {{ pairs }}
+        )
+        where {{ table.model.is_moved }} or {{ table.model.is_removed }}
+        union all
+        select {{ key.names() }}, _source_table, _committed_at, _sequence, _operation <> 'delete', _operation = 'delete' and _is_replaced
+        from {{ table.storage }} as stored
+        where
+            {{ found.keys }} and _truncated_table is null
+            and exists (
+                select 1 from new_changes
+                where {{ key.is_that_of('new_changes') }} and stored._committed_at <=> new_changes._committed_at
+            )
+    )
+    group by {{ key.names() }}, _source_table, _committed_at
+    having min(if(_comes, _sequence, null)) < max(if(_leaves, _sequence, null))
+    limit 1
+{%- endmacro %}
+
 {#- Of the view `all_changes` those of the keys in `moved_keys`, each once, and the operations on their tables. -#}
 {% macro changes_of_moved_keys(model) -%}
     select *
     from (
         select
-            * except (_column_sequences, _removed_key, _new_key),
+            * except (_column_sequences, _removed_key, _new_key, _key_collides, _collides),
             {{ model.key.text() }} as _key,
-            {{ model.is_moved }} as _is_moved,
-            if({{ model.is_moved_in_part }}, {{ model.key.text('_removed_key.') }}, null) as _moved_from,
+            if({{ model.is_moved }}, {{ model.key.text('_removed_key.') }}, null) as _moved_from,
             {{ model.columns_left_alone }} as _column_sequences
         from all_changes
         where not {{ model.is_half_of_its_row }}
