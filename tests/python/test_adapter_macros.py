@@ -71,7 +71,6 @@ def of_gold():
     for each in (CURRENT, HISTORY, OTHER):
         for view in each.views:
             yield view, (each,)
-        yield "counts_of_new_changes", (each,)
         yield "new_changes", (each,)
         yield "new_typed_changes", (each, "_source_table in ('shop.orders')")
         changes = MACROS.typed_changes(ROWS, each.model)

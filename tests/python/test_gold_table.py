@@ -3,11 +3,12 @@
 import pytest
 from dbt.adapters.spark.relation import SparkRelation
 
-from cdc_lakehouse.engine.changes import Changes, NewChanges, TableChanges, where_keys_are
+from cdc_lakehouse.engine.changes import Changes, NewChanges, where_keys_are
 from cdc_lakehouse.engine.columns import Column, Key, gold_columns, primary_key, stored_columns
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_options import DEFAULTS, GoldOptions, read_options
 from cdc_lakehouse.engine.gold_table import GoldTable, why_rebuilt
+from cdc_lakehouse.engine.latest_changes import TableChanges
 from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.errors import LakehouseError
 
@@ -34,10 +35,10 @@ def model(kind="current_state", sql="select 1", key=("id",), columns=None, **opt
     return GoldModel("things", kind, sql, key, GoldOptions(values), tuple(columns), tuple(stored))
 
 
-def table(read=None, last=7, properties=None, rebuild=False, **changed):
+def table(read=None, last=7, properties=None, changes=None, **changed):
     view = SparkRelation.create(schema="gold", identifier="things", type="view")
     return GoldTable(
-        model(**changed), view, properties or {}, rebuild, None, read, last, False, False
+        model(**changed), view, properties or {}, False, None, read, last, False, False, changes
     )
 
 
@@ -164,6 +165,19 @@ def test_a_run_reads_what_silver_has_settled_since():
     assert table(read=4).everything.is_new("v") == "v <= 7"
     assert table(read=7).is_up_to_date and not table(read=4).is_up_to_date
     assert not table(last=None).is_up_to_date
+
+
+def test_a_table_of_which_no_source_table_has_changed_is_up_to_date():
+    sql = "select 1 from silver.row_images where table_name = 'orders'"
+    orders, items = (
+        TableChanges(SourceTable("shop", None, name), 1, 0, 0, 0) for name in ("orders", "items")
+    )
+    assert table(read=4, changes=[items], sql=sql).is_up_to_date
+    assert table(read=4, changes=[], sql=sql).is_up_to_date
+    assert not table(read=4, changes=[items, orders], sql=sql).is_up_to_date
+    # It is not known what has changed, or nothing has been read yet.
+    assert not table(read=4, changes=None, sql=sql).is_up_to_date
+    assert not table(changes=[], sql=sql).is_up_to_date
 
 
 def test_new_changes_are_summed_over_the_tables_that_a_model_reads():

@@ -1,6 +1,7 @@
 """What Delta's log and Spark say of the change log, and of what is new for it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -25,11 +26,14 @@ from cdc_lakehouse.delta.watermark import GENERATION
 from cdc_lakehouse.engine.latest_changes import (
     FILE,
     LatestChanges,
-    Source,
+    Run,
+    counts_of,
     furthest,
+    nothing_known,
     query_of_latest,
     query_of_rows,
     read_latest,
+    sequences_of,
 )
 from cdc_lakehouse.engine.loss import LostRows, query_of_lost_rows
 from cdc_lakehouse.engine.reprocessed import PROPERTY, with_tables
@@ -124,42 +128,49 @@ def find_new_messages(spark: SparkSession, window: Window) -> NewMessages | None
 
 
 def find_latest_changes(
-    spark: SparkSession, window: Window, found: NewMessages
-) -> dict[Source, str]:
+    spark: SparkSession, window: Window, found: NewMessages, names_of_dropped: str
+) -> LatestChanges:
     """Make the temporary view latest_changes: how far earlier runs came in each source table.
 
     Where messages are processed again, the rows that they had so far do not count, for they may
     have been wrong; nor does the file of the last run.
 
+    Args:
+        names_of_dropped: as of `query_of_latest`.
+
     Returns:
-        The rows of the view.
+        What is known of the runs before this one.
     """
-    sequences, since = {}, -1
+    known = nothing_known(window.read)
     if window.read is not None:
         without = "resettled_rows" if found.resettles else None
-        kept = None if without else read_latest(read_beside(spark, window.path, FILE))
-        if kept and keeps_rows_since(window.path, kept.version):
-            sequences, since = kept.sequences, kept.bronze_version
-        if since < window.read:
-            sequences = furthest(sequences, _latest_since(spark, window, since, without))
-    spark.sql(query_of_rows(sequences)).createOrReplaceTempView("latest_changes")
-    return sequences
+        kept = None if without else read_kept(spark, window.path)
+        if kept and kept.bronze_version == window.read:
+            known = kept
+        else:
+            since = kept.bronze_version if kept else -1
+            query = query_of_latest(window.table, since, names_of_dropped, without)
+            latest = sequences_of(spark.sql(query).collect())
+            known = replace(known, sequences=furthest(kept.sequences if kept else {}, latest))
+    spark.sql(query_of_rows(known.sequences)).createOrReplaceTempView("latest_changes")
+    return known
 
 
-def keep_latest_changes(spark: SparkSession, window: Window, before: dict[Source, str]) -> None:
-    """Leave for the next run how far this one has come, where earlier ones came to `before`."""
+def read_kept(spark: SparkSession, path: Path) -> LatestChanges | None:
+    """Return what the last runs of a change log have left, if it still holds for the table."""
+    kept = read_latest(read_beside(spark, path, FILE))
+    return kept if kept and keeps_rows_since(path, kept.version) else None
+
+
+def keep_latest_changes(
+    spark: SparkSession, window: Window, known: LatestChanges, names_of_dropped: str
+) -> None:
+    """Leave for the next run how far this one has come, and what it has settled."""
     since = -1 if window.read is None else window.read
-    sequences = furthest(before, _latest_since(spark, window, since))
+    rows = spark.sql(query_of_latest(window.table, since, names_of_dropped)).collect()
     version = snapshot(spark, window.path).version()
-    text = LatestChanges(version, window.last, sequences).text()
-    write_beside(spark, window.path, FILE, text)
-
-
-def _latest_since(
-    spark: SparkSession, window: Window, since: int, without: str | None = None
-) -> dict[Source, str]:
-    found = spark.sql(query_of_latest(window.table, since, without))
-    return {tuple(source): sequence for *source, sequence in found.collect()}
+    latest = known.with_run(version, Run(window.last, counts_of(rows)), sequences_of(rows))
+    write_beside(spark, window.path, FILE, latest.text())
 
 
 def properties_of_resettling(spark: SparkSession, window: Window, tables: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cdc_lakehouse.engine.columns import Column, Key
-from cdc_lakehouse.engine.source_tables import SourceTable
+from cdc_lakehouse.engine.latest_changes import TableChanges
 from cdc_lakehouse.sql import quoted
 
 # Up to so many changes the keys are named one by one.
@@ -17,21 +17,6 @@ LONGEST_KEY = 1000
 # Delta keeps the first and the last value of a file of these types, and their texts read back as
 # the same values.
 WITH_STATISTICS = re.compile("tinyint|smallint|int|bigint|decimal|string|date|timestamp")
-
-
-@dataclass(frozen=True)
-class TableChanges:
-    """How many changes of a source table silver has settled since a gold table has read it.
-
-    `updates` are those of rows that were there, `halves` those that are halves of updates; `drops`
-    says how many times the table was dropped, in a count of its own.
-    """
-
-    source: SourceTable
-    changes: int
-    updates: int
-    halves: int
-    drops: int
 
 
 @dataclass(frozen=True)

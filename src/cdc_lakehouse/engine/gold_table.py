@@ -8,6 +8,7 @@ from dbt.adapters.base.relation import BaseRelation
 from cdc_lakehouse.delta import statements
 from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.gold_model import GoldModel
+from cdc_lakehouse.engine.latest_changes import TableChanges
 from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
 from cdc_lakehouse.engine.plain_table import SUFFIX
 from cdc_lakehouse.sql import identifier
@@ -61,6 +62,7 @@ class GoldTable:
             has them; `read` is None for a table that reads everything.
         is_part: whether the model is given a part of its sources only (`--empty`, `--sample`).
         needs_views: whether the views on the table are missing or read other columns.
+        changes: what silver has settled since, by source table; None if that is not known.
     """
 
     model: GoldModel
@@ -72,6 +74,7 @@ class GoldTable:
     last: int | None
     is_part: bool
     needs_views: bool
+    changes: Sequence[TableChanges] | None
 
     @property
     def exists(self) -> bool:
@@ -116,8 +119,16 @@ class GoldTable:
 
     @property
     def is_up_to_date(self) -> bool:
-        """Whether silver has nothing that the table has not read."""
-        return self.read is not None and self.read == self.last
+        """Whether silver has nothing that the table has not read.
+
+        It notes how far it has read when something is new for it, so that no run writes it before.
+        """
+        if self.read is None or self.read == self.last:
+            return self.read is not None
+        changes = self.changes
+        return changes is not None and not any(
+            self.model.reads_table(each.source) for each in changes
+        )
 
     @property
     def everything(self) -> "GoldTable":

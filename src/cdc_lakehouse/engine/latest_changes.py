@@ -1,38 +1,104 @@
-"""The place that silver has come to in the order of each source table.
+"""What a run of silver leaves for the next one, and for gold: its latest and its newest changes.
 
-A change is late if an earlier run has processed one that comes after it. To ask silver.events would
-be to read all of it in each run, so a run leaves what it has come to in a file of the table's
-folder, which Delta does not look at. The file is written after the commit: it may be behind the
-table, and is then made up for from the rows since, but never ahead of it.
+A change is late if an earlier run has processed one that comes after it; and a gold table has
+nothing to do if no table that it reads has changed. To ask silver.events either would be to read it
+in each run, so a run leaves the answers in a file of the table's folder, which Delta does not look
+at. The file is written after the commit: it may be behind the table, and is then made up for from
+the rows since, but never ahead of it.
 """
 
 import json
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
 
+from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.sql import quoted
 
 FILE = "_latest_changes.json"
 COLUMNS = "format, database_name, schema_name, table_name"
+# So many runs are told apart; a gold table that is further behind asks silver.events.
+RUNS = 64
 
 # Format, database, schema and table: positions of two formats cannot be compared.
 Source = tuple[str, str | None, str | None, str | None]
 
 
 @dataclass(frozen=True)
-class LatestChanges:
-    """The greatest `sequence` of each source table in a version of silver.events.
+class TableChanges:
+    """How many changes of a source table silver has settled, in one run or in several.
 
-    `bronze_version` is how far that version has read bronze.messages.
+    `updates` are those of rows that were there, `halves` those that are halves of updates; `drops`
+    says how many times the table was dropped, in a count of its own.
+    """
+
+    source: SourceTable
+    changes: int
+    updates: int
+    halves: int
+    drops: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """The changes that a run of silver has settled; it has read bronze up to version `last`."""
+
+    last: int
+    tables: tuple[TableChanges, ...]
+
+
+@dataclass(frozen=True)
+class LatestChanges:
+    """What is known of a version of silver.events.
+
+    Attributes:
+        version: that version.
+        bronze_version: how far it has read bronze.messages.
+        sequences: the greatest `sequence` of each source table.
+        since: after which version of bronze all runs are known; -1 if all.
+        runs: these runs.
     """
 
     version: int
     bronze_version: int
     sequences: dict[Source, str]
+    since: int
+    runs: tuple[Run, ...] = ()
 
     def text(self) -> str:
         """Return it as a text for `read_latest`."""
         rows = [[*source, sequence] for source, sequence in self.sequences.items()]
-        return json.dumps(vars(self) | {"sequences": rows})
+        runs = [[run.last, [_flat(table) for table in run.tables]] for run in self.runs]
+        return json.dumps(vars(self) | {"sequences": rows, "runs": runs})
+
+    def changes_since(self, read: int | None) -> list[TableChanges] | None:
+        """Return the changes of all runs after a version of bronze; None if not all are known."""
+        after = -1 if read is None else read
+        if after < self.since:
+            return None
+        return [table for run in self.runs if run.last > after for table in run.tables]
+
+    def with_run(self, version: int, run: Run, sequences: dict[Source, str]) -> "LatestChanges":
+        """Return what is known once a further run has made a version of the table."""
+        runs = (*self.runs, run) if run.tables else self.runs
+        since = runs[-RUNS - 1].last if len(runs) > RUNS else self.since
+        latest = furthest(self.sequences, sequences)
+        return LatestChanges(version, run.last, latest, since, runs[-RUNS:])
+
+
+def nothing_known(read: int | None) -> LatestChanges:
+    """Return what is known of a table that has read up to a version, if no run has left a file."""
+    since = -1 if read is None else read
+    return LatestChanges(-1, since, {}, since)
+
+
+def _flat(table: TableChanges) -> list:
+    return [*astuple(table.source), *astuple(table)[1:]]
+
+
+def _table(row: Iterable) -> TableChanges:
+    database, schema, table, *counts = row
+    return TableChanges(SourceTable(database, schema, table), *counts)
 
 
 def read_latest(text: str | None) -> LatestChanges | None:
@@ -40,7 +106,9 @@ def read_latest(text: str | None) -> LatestChanges | None:
     try:
         kept = json.loads(text or "")
         sequences = {tuple(source): sequence for *source, sequence in kept["sequences"]}
-        return LatestChanges(kept["version"], kept["bronze_version"], sequences)
+        runs = tuple(Run(last, tuple(map(_table, tables))) for last, tables in kept["runs"])
+        positions = (kept[name] for name in ("version", "bronze_version"))
+        return LatestChanges(*positions, sequences, kept["since"], runs)
     except (ValueError, TypeError, KeyError):  # it can be made up for
         return None
 
@@ -54,10 +122,16 @@ def furthest(*found: dict[Source, str]) -> dict[Source, str]:
     return latest
 
 
-def query_of_latest(events: str, since: int, without: str | None = None) -> str:
+def query_of_latest(
+    events: str, since: int, names_of_dropped: str, without: str | None = None
+) -> str:
     """Return the query of the latest changes that came with commits of bronze after `since`.
 
+    By format and source table: the greatest sequence, and the counts of `TableChanges`; a table
+    that was dropped has a row of its own for that.
+
     Args:
+        names_of_dropped: the names of the table of a row of events, or of one that it drops.
         without: a view of messages (topic, partition, offset) whose rows do not count.
     """
     excluded = f"""
@@ -67,12 +141,39 @@ def query_of_latest(events: str, since: int, without: str | None = None) -> str:
                 = (processed.topic, processed.partition, processed.offset)
         )"""
     return f"""
-        select {COLUMNS}, max(sequence) as sequence
-        from {events} as processed
-        where kind in ('row_change', 'truncate') and sequence is not null
-            and bronze_version > {since}
-        {excluded if without else ""}
-        group by {COLUMNS}"""
+        select
+            {COLUMNS},
+            max(if(is_drop, null, sequence)) as sequence,
+            count(*) as changes,
+            count_if(operation not in ('snapshot', 'insert')) as updates,
+            count_if(operation in ('update_before', 'update_after')) as halves,
+            count_if(is_drop) as drops
+        from (
+            select format, operation, sequence, dropped is not null as is_drop, {names_of_dropped}
+            from (
+                select *, explode_outer(dropped_tables) as dropped
+                from {events} as processed
+                where (kind in ('row_change', 'truncate') or dropped_tables is not null)
+                    and bronze_version > {since}
+                {excluded if without else ""}
+            )
+            where dropped is null or dropped.table_name is not null
+        )
+        group by {COLUMNS}, is_drop"""
+
+
+def sequences_of(rows: Iterable) -> dict[Source, str]:
+    """Return the sequences of the rows of the query."""
+    return {tuple(row[:4]): row[4] for row in rows if row[4] is not None}
+
+
+def counts_of(rows: Iterable) -> tuple[TableChanges, ...]:
+    """Return the counts of the rows of the query, of all formats together."""
+    found: dict[tuple, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    for _, database, schema, table, _, *counts in rows:
+        names = database, schema, table, counts[-1] > 0
+        found[names] = [a + b for a, b in zip(found[names], counts, strict=True)]
+    return tuple(TableChanges(SourceTable(*names), *c) for (*names, _), c in found.items())
 
 
 def query_of_rows(sequences: dict[Source, str]) -> str:

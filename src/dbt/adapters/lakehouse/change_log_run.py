@@ -42,8 +42,9 @@ class ChangeLogRun:
 
     def _process(self, found: NewMessages) -> None:
         self._name_messages(found)
+        spark, names = self.adapter.spark, self.macros["names_of_dropped_table"]()
         with short_errors():
-            latest = change_log.find_latest_changes(self.adapter.spark, self.window, found)
+            known = change_log.find_latest_changes(spark, self.window, found, names)
         self.adapter.name_query("outcomes", self.sql)
         self.macros["get_assert_columns_equivalent"](OUTCOMES)
         if self.adapter.reads_a_part_only(self.sql):
@@ -51,7 +52,7 @@ class ChangeLogRun:
             return
         self._write(found)
         with short_errors():
-            change_log.keep_latest_changes(self.adapter.spark, self.window, latest)
+            change_log.keep_latest_changes(spark, self.window, known, names)
 
     def _name_messages(self, found: NewMessages) -> None:
         """Make the temporary views that the formats' models read.

@@ -21,9 +21,11 @@ from cdc_lakehouse.engine.gold_table import (
     storage_of,
     why_rebuilt,
 )
+from cdc_lakehouse.engine.latest_changes import LatestChanges, TableChanges
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import read_tables
 from cdc_lakehouse.engine.source_tables import SourceTable
+from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.sql import quoted
 from dbt.adapters.lakehouse.config import LakehouseConfig
 from dbt.adapters.lakehouse.connections import short_errors
@@ -37,6 +39,10 @@ MANY_COLUMNS = 200
 
 class GoldAdapter(TablesAdapter):
     """Gold tables."""
+
+    def __init__(self, config, mp_context):
+        super().__init__(config, mp_context)
+        self._kept: dict[int | None, LatestChanges | None] = {}
 
     OPTIONS: ClassVar = {
         field.name for field in fields(LakehouseConfig) if field not in fields(SparkConfig)
@@ -95,12 +101,33 @@ class GoldAdapter(TablesAdapter):
             said = f"{storage} is built anew: {why}" if why else None
         rebuild, is_part = why is not None, self.reads_a_part_only(sql)
         read = None if rebuild else read
-        table = GoldTable(model, view, properties, rebuild, said, read, last, is_part, False)
+        changes = self._changes(last, read)
+        table = GoldTable(
+            model,
+            view,
+            properties,
+            rebuild,
+            said,
+            read,
+            last,
+            is_part,
+            False,
+            changes,
+        )
         # The view of problems is made last: where it is, a run that was killed has made the others.
         # A part of the sources must not take the place of what the views read.
         lacks_views = not (self.is_known(view) and self.is_known(table.problems))
         needs_views = not properties or (not is_part and (rebuild or lacks_views))
         return replace(table, needs_views=needs_views)
+
+    def _changes(self, last: int | None, read: int | None) -> list[TableChanges] | None:
+        """What the runs of silver have left of the changes after a version; once in a run."""
+        if last not in self._kept:
+            path = warehouse_path(self.events.schema, self.events.identifier)
+            kept = change_log.read_kept(self.spark, path) if last is not None else None
+            self._kept[last] = kept if kept and kept.bronze_version == last else None
+        kept = self._kept[last]
+        return kept.changes_since(read) if kept else None
 
     def _changed_columns(self, storage: BaseRelation, model: GoldModel) -> list[str]:
         stored = types_of_schema(self.snapshot(storage).schema().json())

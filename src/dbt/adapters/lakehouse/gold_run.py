@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from cdc_lakehouse.delta.log import bytes_since
-from cdc_lakehouse.engine.changes import FEW, Changes, NewChanges, TableChanges, count_changes
+from cdc_lakehouse.engine.changes import FEW, Changes, NewChanges, count_changes
 from cdc_lakehouse.engine.gold_table import PARTIAL_ROWS, GoldTable
-from cdc_lakehouse.engine.source_tables import SourceTable
+from cdc_lakehouse.engine.latest_changes import counts_of, query_of_latest
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import FEW_ROWS, FEW_STORED_BYTES, compile_plans
 from dbt.adapters.lakehouse.moves import Moves
@@ -110,13 +110,17 @@ class GoldRun:
         )
 
     def _find_new_changes(self) -> NewChanges:
-        """Return what silver has for the table, which it counts once a run for all tables.
+        """Return what silver has for the table.
 
+        The runs of silver have left it; of a table that is too far behind, silver.events is asked.
         From here on queries are compiled, or interpreted if there is little to do.
         """
         table, adapter = self.table, self.adapter
-        counts = adapter.rows_asked_once(self.macros["counts_of_new_changes"](table))
-        counted = [TableChanges(SourceTable(*row[:3]), *row[3:]) for row in counts]
+        counted = table.changes
+        if counted is None:
+            names = self.macros["names_of_dropped_table"]()
+            query = query_of_latest(EVENTS, -1 if table.read is None else table.read, names)
+            counted = counts_of(adapter.rows_asked_once(query))
         new = NewChanges(tuple(each for each in counted if table.model.reads_table(each.source)))
         if table.read is None:
             adapter.expect_rows_since(adapter.events, None)

@@ -14,7 +14,7 @@ from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from cdc_lakehouse.delta.log import bytes_since, last_transactions
+from cdc_lakehouse.delta.log import bytes_since, is_table, last_transactions
 from cdc_lakehouse.delta.log import snapshot as latest
 from cdc_lakehouse.delta.statements import set_properties
 from cdc_lakehouse.delta.watermark import GENERATION
@@ -155,7 +155,7 @@ class TablesAdapter(SparkAdapter):
 
         For data tests, which may be compiled before there is a table.
         """
-        if not any(warehouse_path(relation.schema, relation.identifier).glob("_delta_log/*.json")):
+        if not is_table(warehouse_path(relation.schema, relation.identifier)):
             return -1
         mark = self.watermark(relation, name)
         return -1 if mark is None else mark
@@ -184,7 +184,7 @@ class TablesAdapter(SparkAdapter):
             Whether there is a table. What a CREATE has left that committed nothing is removed.
         """
         folder = warehouse_path(relation.schema, relation.identifier)
-        if any((folder / "_delta_log").glob("[0-9]*.json")):
+        if is_table(folder):
             if not is_named:
                 location = quoted(str(folder))
                 with short_errors():

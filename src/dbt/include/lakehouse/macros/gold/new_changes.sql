@@ -11,24 +11,6 @@
     {{ with_drops(typed_changes(new_changes(table), table.model), table, drops) }}
 {%- endmacro %}
 
-{#-
-    How many changes silver has settled since a table has read them, by source table, how many of rows that were there, and how
-    many are halves of updates; and in rows of their own how many times a table was dropped.
--#}
-{% macro counts_of_new_changes(table) -%}
-    select {{ names_of_dropped_table() }}, changes, updates, halves, if(dropped is null, 0, changes) as drops
-    from (
-        select
-            database_name, schema_name, table_name, explode_outer(dropped_tables) as dropped, count(*) as changes,
-            count_if(operation not in ('snapshot', 'insert')) as updates,
-            count_if(operation in ('update_before', 'update_after')) as halves
-        from silver.events
-        where {{ table.is_new('bronze_version') }} and (kind in ('row_change', 'truncate') or dropped_tables is not null)
-        group by database_name, schema_name, table_name, dropped_tables
-    )
-    where dropped is null or dropped.table_name is not null
-{%- endmacro %}
-
 {#- The names of a table that a statement drops, `dropped`, or else those of its row of `events`. -#}
 {% macro names_of_dropped_table() -%}
     coalesce(dropped.database_name, database_name) as database_name,
