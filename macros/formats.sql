@@ -1,6 +1,6 @@
-{#- The formats that this project reads: each has a model of its name. Here, and nowhere else, a format is named to be read. -#}
+{#- The formats that silver reads: each has a model of its name. Here, and nowhere else, a format is named to be read. -#}
 {% macro formats() -%}
-    {{ return([
+    {{ return(own_formats() + [
         'canal',
         'dataworks_kafka',
         'drs_avro',

@@ -23,6 +23,8 @@ _RECORD_TYPE = (
     "after map<string,string>, after_is_complete boolean, ddl string, "
     "shard_total int, shard_index int"
 )
+# The folder of avro/ with the formats' own schemas; a topic's own is in the project in use.
+OWN = Path(__file__).parents[1]
 COLUMNS = tuple(column.split()[0] for column in _RECORD_TYPE.split(", "))
 _DDL = COLUMNS.index("ddl")
 # With what `read_ddl` says of the statement.

@@ -19,7 +19,7 @@ def register(spark, project_dir):
     `project_dir` is the folder that holds `avro/`; `schema` is a path relative to it. A file that
     is not of a known shape is no error here; it is one for the messages that ask for it.
     """
-    schemas = load_schemas(project_dir)
+    schemas = load_schemas(_avro.OWN) | load_schemas(project_dir)
     register_decoder(spark, "decode_drs_avro", lambda value, path: decode(value, path, schemas))
 
 

@@ -30,7 +30,7 @@ def register(spark, project_dir):
     `schema` is a path relative to `project_dir`, null means avro/dts_avro.avsc. A file that is
     not a DTS schema is no error here; it is one for the messages that ask for it.
     """
-    schemas = load_schemas(project_dir)
+    schemas = load_schemas(_avro.OWN) | load_schemas(project_dir)
     register_decoder(spark, "decode_dts_avro", lambda value, path: decode(value, path, schemas))
 
 

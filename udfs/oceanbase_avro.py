@@ -29,7 +29,7 @@ def register(spark, project_dir):
     """
     from pyspark.sql.functions import arrow_udf
 
-    schemas = load_schemas(project_dir)
+    schemas = load_schemas(_avro.OWN) | load_schemas(project_dir)
 
     def find_shards(values: pa.Array, paths: pa.Array) -> pa.Array:
         pairs = zip(values.to_pylist(), paths.to_pylist(), strict=True)

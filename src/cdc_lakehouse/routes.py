@@ -7,29 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.package import PACKAGE
 
 UNROUTED = "unrouted"
-# Those of this product, for a project that ingests only and has no models; macros/formats.sql names
-# those that silver reads.
-FORMATS = frozenset(
-    {
-        "canal",
-        "dataworks_kafka",
-        "drs_avro",
-        "drs_json",
-        "drs_json_c",
-        "dts_avro",
-        "dts_canal",
-        "dts_shareplex",
-        "oceanbase_avro",
-        "oceanbase_canal",
-        "oms_canal",
-        "oms_dataworks",
-        "oms_default",
-        "oms_default_extend",
-        "oms_shareplex",
-    }
-)
 COLUMNS = ("topic", "format", "time_zone", "avro_schema", "delete_image", "database")
 
 
@@ -152,6 +132,7 @@ def _checked(path, reader, project_dir: Path) -> list[Route]:
 
 
 def formats(project_dir: Path) -> list[str]:
-    """Return the product's formats and those of a project: folders with a model of their name."""
-    models = (project_dir / "models" / "silver").glob("*/*.sql")
-    return sorted(FORMATS | {path.stem for path in models if path.stem == path.parent.name})
+    """Return the formats of cdc_lakehouse and of a project: folders with a model of their name."""
+    folders = [folder / "models" / "silver" for folder in (PACKAGE, project_dir)]
+    models = (path for folder in folders for path in folder.glob("*/*.sql"))
+    return sorted({path.stem for path in models if path.stem == path.parent.name})

@@ -13,6 +13,7 @@ PACKAGE, ADAPTER, MACROS = "cdc_lakehouse", "dbt.adapters.lakehouse", "dbt.inclu
 LEVELS = (
     {
         f"{PACKAGE}.errors": "the error whose text is for a person, and what Spark's errors say",
+        f"{PACKAGE}.package": "which dbt package projects of users get, and where it lies",
         f"{PACKAGE}.sql": "literals and names as Spark SQL takes them",
         MACROS: "where the adapter's macros lie",
         "udfs": "functions of bytes and texts that views ask",
@@ -30,7 +31,10 @@ LEVELS = (
         f"{PACKAGE}.operate": "what a person does with what has landed: replay, erase, expire",
         ADAPTER: "the dbt adapter: the engine, as macros ask it",
     },
-    {f"{PACKAGE}.console": "the command line, and every text that it prints"},
+    {
+        f"{PACKAGE}.console": "the command line, and every text that it prints",
+        "dbt.adapters.lakehouse_silver": "the dbt package of silver, for projects of users",
+    },
 )
 ROOMS = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 

@@ -5,9 +5,11 @@ import sys
 from importlib.metadata import version
 
 from cdc_lakehouse.console.commands import (
+    add_format,
     add_table,
     erase,
     ingest,
+    init,
     maintain,
     replay,
     setup,
@@ -19,11 +21,13 @@ from cdc_lakehouse.errors import LakehouseError
 # `--help` and a wrong argument wait for no Spark.
 FAMILIES = (
     setup,
+    init,
     ingest,
     replay,
     maintain,
     show,
     add_table,
+    add_format,
     erase,
 )
 

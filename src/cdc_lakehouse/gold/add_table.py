@@ -9,6 +9,7 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.gold.model_sql import gold_names, model_sql, reads, with_problems_of
 from cdc_lakehouse.gold.model_yaml import ANCHORS, described, holds, model_yaml
 from cdc_lakehouse.gold.source_tables import SourceTable, listed
+from cdc_lakehouse.package import PACKAGE
 
 # No database has longer names; a metastore, a file system and Jinja would each refuse them.
 LONGEST_NAME = 255
@@ -29,7 +30,11 @@ class Gold:
         self.project_dir = project_dir
         self.folder = project_dir / "models" / "gold"
         self.models = {path: path.read_text() for path in sorted(self.folder.glob("*/*.sql"))}
-        files = [*project_dir.glob("models/**/*.sql"), *project_dir.glob("seeds/**/*.csv")]
+        files = [
+            *PACKAGE.glob("models/silver/**/*.sql"),
+            *project_dir.glob("models/**/*.sql"),
+            *project_dir.glob("seeds/**/*.csv"),
+        ]
         self.taken = {path.stem.lower(): path for path in files}
         for path in self.folder.glob("*/*.yml"):
             self.taken = {**dict.fromkeys(described(path), path), **self.taken}
@@ -187,7 +192,8 @@ class Gold:
         return ""
 
     def _short(self, path: Path) -> Path:
-        return path.relative_to(self.project_dir)
+        is_own = path.is_relative_to(self.project_dir)
+        return path.relative_to(self.project_dir) if is_own else path
 
 
 def _lack_of_types(table: SourceTable) -> str:

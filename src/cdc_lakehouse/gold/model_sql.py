@@ -93,6 +93,8 @@ def with_problems_of(sql: str, model: str) -> str | None:
     elif refs:
         place += refs[0].end(1)
         entry = f"{entry},{refs[0][1] or ' '}"
+    elif "\n" in listed[1]:
+        entry = f"\n        {entry},"
     return sql[:place] + entry + sql[place:]
 
 

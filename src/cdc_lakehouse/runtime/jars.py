@@ -1,5 +1,7 @@
 """The Java libraries beside pyspark's own: fetched once at set-up, never resolved again."""
 
+import shutil
+import site
 import subprocess
 import sys
 import tempfile
@@ -11,7 +13,10 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.java import find_java, java_locale
 
 HERE = Path(__file__).parent
-FOLDER = Path(sys.prefix, "share", "cdc_lakehouse", "jars")
+NEEDED = HERE / "jars.xml"
+# Of the environment that this package is in; what `pip install --user` installs has one of its own.
+IS_OF_USER = HERE.is_relative_to(site.getusersitepackages())
+FOLDER = Path(site.getuserbase() if IS_OF_USER else sys.prefix, "share", "cdc_lakehouse", "jars")
 # Some mirrors lack the revision that belongs to Spark; without delegation tokens either will do.
 TOKEN_PROVIDERS = ("4.2.0", "4.0.0")
 
@@ -23,8 +28,9 @@ def fetch_jars() -> list[Path]:
         LakehouseError: no usable Java, or the repository could not be reached.
     """
     for revision in TOKEN_PROVIDERS:
-        reason = retrieve(HERE / "jars.xml", FOLDER, f"-Dtoken.provider={revision}")
+        reason = retrieve(NEEDED, FOLDER, f"-Dtoken.provider={revision}")
         if not reason:
+            shutil.copy(NEEDED, FOLDER)
             return installed_jars()
     raise LakehouseError(f"The jars could not be fetched:\n{reason}")
 
@@ -65,9 +71,13 @@ def installed_jars() -> list[Path]:
     """Return the fetched jars.
 
     Raises:
-        LakehouseError: they have not been fetched yet.
+        LakehouseError: they have not been fetched yet, or for another version of this package.
     """
-    jars = sorted(FOLDER.glob("*.jar"))
+    jars, fetched = sorted(FOLDER.glob("*.jar")), FOLDER / NEEDED.name
+    if fetched.exists() and fetched.read_bytes() != NEEDED.read_bytes():
+        raise LakehouseError(
+            f"{FOLDER} holds the jars of another version of cdc_lakehouse. Run `lakehouse setup`."
+        )
     if not jars:
-        raise LakehouseError(f"{FOLDER} holds no jars. Run `make setup` (or `lakehouse setup`).")
+        raise LakehouseError(f"{FOLDER} holds no jars. Run `lakehouse setup`.")
     return jars

@@ -2,19 +2,33 @@
 
 import sqlparse.engine.grouping
 from dbt.adapters.base import AdapterPlugin
+from dbt.flags import get_flags
 
+from cdc_lakehouse.package import has_silver
+from cdc_lakehouse.runtime.project import project_folder
 from dbt.adapters.lakehouse.connections import LakehouseConnectionManager, LakehouseCredentials
 from dbt.adapters.lakehouse.impl import LakehouseAdapter
 from dbt.include import lakehouse
 
 __all__ = ["LakehouseAdapter", "LakehouseConnectionManager", "LakehouseCredentials", "Plugin"]
 
-Plugin = AdapterPlugin(
-    adapter=LakehouseAdapter,
-    credentials=LakehouseCredentials,
-    include_path=lakehouse.PACKAGE_PATH,
-    dependencies=["spark"],
-)
+
+def __getattr__(name: str) -> AdapterPlugin:
+    """Return `Plugin`, which dbt asks for in each invocation: it brings silver with it.
+
+    Not to a project that has silver in its folders, as that of this repository.
+    """
+    if name != "Plugin":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    project = getattr(get_flags(), "PROJECT_DIR", None) or project_folder()
+    silver = [] if has_silver(project) else ["lakehouse_silver"]
+    return AdapterPlugin(
+        adapter=LakehouseAdapter,
+        credentials=LakehouseCredentials,
+        include_path=lakehouse.PACKAGE_PATH,
+        dependencies=[*silver, "spark"],
+    )
+
 
 # What compiles models without dbt's command line, as sqlfluff does, has a limit that formats pass.
 sqlparse.engine.grouping.MAX_GROUPING_TOKENS = None

@@ -14,6 +14,7 @@ from dbt.flags import get_flags
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
 
+from cdc_lakehouse.package import PACKAGE, has_silver
 from cdc_lakehouse.routes import read_routes
 from cdc_lakehouse.runtime.project import use_project
 from dbt.adapters.lakehouse.config import LakehouseConfig
@@ -71,6 +72,8 @@ class LakehouseAdapter(GoldAdapter, SilverAdapter, SeedsAdapter):
         root = Path(self.config.project_root)
         folders = [root / name for name in (*self.config.model_paths, *self.config.macro_paths)]
         folders.append(Path(PACKAGE_PATH) / "macros")
+        if not has_silver(root):
+            folders += [PACKAGE / "models", PACKAGE / "macros"]
         files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
         variables = [self.config.vars.to_dict(), self.config.cli_vars]
         digest = hashlib.md5(json.dumps(variables, sort_keys=True, default=str).encode())

@@ -1,4 +1,4 @@
 {#- A folder's schema is the schema's whole name: `silver`, not `<target>_silver`. -#}
-{% macro generate_schema_name(custom_schema_name, node) -%}
+{% macro lakehouse__generate_schema_name(custom_schema_name, node) -%}
     {{ custom_schema_name or target.schema }}
 {%- endmacro %}

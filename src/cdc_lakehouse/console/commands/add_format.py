@@ -1,0 +1,94 @@
+"""`lakehouse add-format`: the folder of a format, begun from a template that works as it is."""
+
+import argparse
+import re
+from pathlib import Path
+
+from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+from cdc_lakehouse.console.templates import copy_template, not_written
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.package import PACKAGE
+
+TEMPLATE = Path(__file__).parents[2] / "format_template"
+# The list of macros/formats.sql, a name a line.
+LIST = re.compile(r"\[[ \t]*\n((?:[ \t]*'\w+',[ \t]*\n)*)[ \t]*\]")
+
+
+def add(commands: Commands) -> None:
+    """Add the command to the parser."""
+    command = commands.add_parser(
+        "add-format", help="write the model, unit tests and page of a format, to be filled in"
+    )
+    command.add_argument("name", metavar="NAME", help="of the format, such as maxwell_json")
+    command.set_defaults(run=_add_format)
+    add_project(command)
+
+
+def _add_format(options: argparse.Namespace) -> int:
+    """Write the files of a format and print what to do next."""
+    project = enter_project(options.project_dir)
+    name = options.name
+    for path in write_format(project, name):
+        print(path)
+    print(
+        f"The files read an example envelope, and `dbt test -s {name}` passes. Write your "
+        f"messages into tests/fixtures/{name}, then what they mean into _{name}.yml, then change "
+        f"{name}.sql until the tests pass, and say on the page _{name}.md what you did. A line of "
+        f"seeds/topics.csv gives the format a topic: TOPIC,{name},,,,"
+    )
+    return 0
+
+
+def write_format(project: Path, name: str) -> list[str]:
+    """Write the files of a format, and its name into macros/formats.sql.
+
+    Returns:
+        The files, relative to the project, those with one fixture each as one.
+
+    Raises:
+        LakehouseError: nothing was written; the text says why.
+    """
+    _check_name(project, name)
+    path = project / "macros" / "formats.sql"
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise LakehouseError(
+            f"{path} cannot be read: {error.strerror}. It holds the list of the formats; "
+            "`lakehouse init` writes one into a new project."
+        ) from None
+    listed = with_format(text, name)
+    if listed is None:
+        raise LakehouseError(
+            f"{path} has no list in which each name has a line of its own. Write it as "
+            "`lakehouse init` does, which makes a new project with such a file."
+        )
+    written = copy_template(TEMPLATE, project, {"my_format": name})
+    try:
+        path.write_text(listed)
+    except OSError as error:
+        raise not_written(path, error) from None
+    fixtures = f"tests/fixtures/{name}"
+    models = [str(each) for each in written if not each.is_relative_to(fixtures)]
+    return [*models, f"{fixtures}/ ({len(written) - len(models)} files)", "macros/formats.sql"]
+
+
+def _check_name(project: Path, name: str) -> None:
+    if not re.fullmatch("[a-z][a-z0-9_]*", name):
+        raise LakehouseError(
+            f"{name!r} is no name for a format. Use lower-case letters, digits and _, a letter "
+            "first, such as maxwell_json."
+        )
+    models = (*PACKAGE.glob("models/silver/**/*.sql"), *project.glob("models/**/*.sql"))
+    if there := next((path for path in models if path.stem == name), None):
+        raise LakehouseError(f"The name {name} is taken, it is that of {there}. Choose another.")
+
+
+def with_format(text: str, name: str) -> str | None:
+    """Return the text of macros/formats.sql with a name in its list; None if it has no list."""
+    found = LIST.search(text)
+    if not found:
+        return None
+    names = sorted({*re.findall(r"'(\w+)'", found[1]), name})
+    lines = "".join(f"        '{each}',\n" for each in names)
+    return text[: found.start(1)] + lines + text[found.end(1) :]

@@ -1,0 +1,24 @@
+"""The models and macros of silver, as a dbt package that is there wherever this one is installed.
+
+dbt takes packages from the folder dbt_packages, and from adapters. No profile names this adapter.
+"""
+
+from dbt.adapters.base import AdapterPlugin
+
+from cdc_lakehouse.package import PACKAGE, PRODUCT
+from dbt.adapters.lakehouse.connections import LakehouseCredentials
+from dbt.adapters.lakehouse.impl import LakehouseAdapter
+
+
+class PackageAdapter(LakehouseAdapter):
+    @classmethod
+    def type(cls) -> str:
+        return "lakehouse_silver"
+
+
+Plugin = AdapterPlugin(
+    adapter=PackageAdapter,
+    credentials=LakehouseCredentials,
+    include_path=str(PACKAGE),
+    project_name=PRODUCT,
+)

@@ -1,0 +1,224 @@
+"""A project of a user: `lakehouse init` of an installed wheel, outside of the checkout."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import acme
+import pytest
+from installed import Environment, build_wheel
+from test_scenarios import SCENARIOS
+
+from cdc_lakehouse.console.commands.init import make_project, project_name
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.gold.add_table import Gold
+from cdc_lakehouse.gold.source_tables import SourceTable
+from cdc_lakehouse.package import PACKAGE, has_silver, sources
+from cdc_lakehouse.routes import formats
+from cdc_lakehouse.runtime import jars
+from cdc_lakehouse.runtime.functions import open_package, register_functions
+from cdc_lakehouse.runtime.jars import FOLDER
+
+TYPES = {"id": "int", "status": "varchar(16)", "total": "decimal(10,2)"}
+
+
+def canal(number, operation, row, old=None):
+    """Return a message of Canal about one row of shop.orders, as a line."""
+    return json.dumps(
+        {
+            **{"id": number, "database": "shop", "table": "orders", "pkNames": ["id"]},
+            **{"isDdl": False, "type": operation, "es": 1669000000000 + number, "ts": 0, "sql": ""},
+            **{"mysqlType": TYPES, "data": [row], "old": old and [old]},
+        }
+    )
+
+
+def rows(said, line):
+    """Return the rows that a query with --csv has printed after `line`."""
+    printed = said.partition(f"$ {line}\n")[2].partition("\n$ ")[0]
+    return list(csv.DictReader(StringIO(printed)))
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("installed")
+    return Environment(folder / "venv", build_wheel(folder, "90.1"))
+
+
+@pytest.fixture(scope="module")
+def shop(environment, tmp_path_factory):
+    """The folder of a project that the installed command has made."""
+    folder = tmp_path_factory.mktemp("user")
+    done = environment.lakehouse("init", "shop", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "cd shop\n" in done.stdout
+    return folder / "shop"
+
+
+def land(shop, topic, name, lines):
+    """Write a file of messages into the landing folder beside a project."""
+    folder = shop.parent / "landing" / topic
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("\n".join(lines) + "\n")
+
+
+INGEST = "lakehouse ingest files ../landing"
+BUILD = "dbt build"
+ORDERS = 'lakehouse query --csv "select id, status, total from gold.orders order by id"'
+CUSTOMERS = 'lakehouse query --csv "select id, name from gold.customers order by id"'
+
+
+def test_a_project_of_a_user_goes_from_topics_to_gold_and_on_through_an_upgrade(
+    environment, shop, tmp_path
+):
+    """Of two topics; one has a format of the user's own, begun by `lakehouse add-format`."""
+    done = environment.lakehouse("add-format", "acme_json", cwd=shop)
+    assert done.returncode == 0, done.stderr
+    acme.fill_in(shop)
+    with open(shop / "seeds" / "topics.csv", "a") as topics:
+        topics.write("shop.orders,canal,,,,\ncrm.customers,acme_json,,,,\n")
+    orders = [
+        canal(1, "INSERT", {"id": "1", "status": "new", "total": "10.50"}),
+        canal(2, "INSERT", {"id": "2", "status": "new", "total": "7.00"}),
+        canal(3, "UPDATE", {"id": "1", "status": "paid", "total": "10.50"}, {"status": "new"}),
+    ]
+    customers = [
+        acme.message(14, "D", was={"id": 2, "name": "Bo"}),
+        acme.message(11, "I", now={"id": 1, "name": "Ann"}),
+        acme.message(13, "U", was={"id": 1}, now={"id": 1, "name": "Anna"}),
+        acme.message(12, "I", now={"id": 2, "name": "Bo"}),
+        acme.message(9, "I", now={"id": 3, "name": "Cy"}),
+    ]
+    land(shop, "shop.orders", "1.jsonl", orders)
+    land(shop, "crm.customers", "1.jsonl", customers)
+    said = environment.type(
+        *("dbt test -s acme_json", INGEST, BUILD, "lakehouse add-table --all", BUILD),
+        *(ORDERS, CUSTOMERS),
+        cwd=shop,
+    )
+    assert "shop.orders: models/gold/shop/orders.sql and _shop.yml, 3 columns, key id" in said
+    assert rows(said, ORDERS) == [
+        {"id": "1", "status": "paid", "total": "10.50"},
+        {"id": "2", "status": "new", "total": "7.00"},
+    ]
+    assert rows(said, CUSTOMERS) == [{"id": "1", "name": "Anna"}, {"id": "3", "name": "Cy"}]
+    tested = set(re.findall(r"PASS acme_json::acme_json__(\w+)", said))
+    assert tested == SCENARIOS - {"multi_row"}
+
+    files = {path: path.read_bytes() for path in shop.rglob("*") if _is_of_user(shop, path)}
+    environment.install(build_wheel(tmp_path, "90.2"))
+    assert environment.lakehouse("--version", cwd=shop).stdout == "lakehouse 90.2\n"
+    more = [
+        canal(4, "DELETE", {"id": "2", "status": "new", "total": "7.00"}),
+        canal(5, "INSERT", {"id": "3", "status": "new", "total": "99999999.99"}),
+    ]
+    land(shop, "shop.orders", "2.jsonl", more)
+    land(shop, "crm.customers", "2.jsonl", [acme.message(10, "U", now={"id": 1, "name": "Al"})])
+    problems = 'lakehouse query --csv "select * from gold.gold_problems"'
+    said = environment.type(INGEST, BUILD, ORDERS, CUSTOMERS, problems, cwd=shop)
+    assert rows(said, ORDERS) == [
+        {"id": "1", "status": "paid", "total": "10.50"},
+        {"id": "3", "status": "new", "total": "99999999.99"},
+    ]
+    assert rows(said, CUSTOMERS) == [{"id": "1", "name": "Anna"}, {"id": "3", "name": "Cy"}]
+    assert rows(said, problems) == []
+    assert {path: path.read_bytes() for path in files} == files
+
+
+def _is_of_user(shop, path):
+    made = (".lakehouse", "target", "logs")
+    return path.is_file() and path.relative_to(shop).parts[0] not in made
+
+
+def test_init_writes_into_no_folder_that_has_something(environment, shop):
+    done = environment.lakehouse("init", str(shop), cwd=shop.parent)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"lakehouse: {shop} is not empty. Name a folder that is not there yet, or an empty one.\n"
+    )
+
+
+def test_pip_user_has_its_jars_where_it_may_write(tmp_path):
+    """Not in the folder of the system's Python, which is root's."""
+    environ = os.environ | {"PYTHONUSERBASE": str(tmp_path)}
+    ask = "import site; print(site.getusersitepackages())"
+    packages = _python(ask, environ)
+    shutil.copytree(PACKAGE.parent, Path(packages, "cdc_lakehouse"), symlinks=True)
+    ask = "from cdc_lakehouse.runtime.jars import FOLDER; print(FOLDER)"
+    folder = _python(ask, environ | {"PYTHONPATH": packages})
+    assert folder == str(tmp_path / "share" / "cdc_lakehouse" / "jars")
+    assert str(FOLDER) == f"{sys.prefix}/share/cdc_lakehouse/jars"
+
+
+def test_an_upgrade_that_needs_other_jars_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(jars, "FOLDER", tmp_path)
+    (tmp_path / "delta-1.0.jar").touch()
+    assert jars.installed_jars() == [tmp_path / "delta-1.0.jar"]
+    monkeypatch.setattr(jars, "retrieve", lambda *given: "")
+    assert jars.fetch_jars() == [tmp_path / "delta-1.0.jar"]
+    older = (tmp_path / "jars.xml").read_text().replace("4.", "3.")
+    (tmp_path / "jars.xml").write_text(older)
+    with pytest.raises(LakehouseError, match="jars of another version of cdc_lakehouse"):
+        jars.installed_jars()
+    assert jars.fetch_jars() == [tmp_path / "delta-1.0.jar"]
+
+
+def _python(text, environ):
+    command = [sys.executable, "-c", text]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_init_takes_an_empty_folder_and_none_of_a_file_or_a_name_that_dbt_has(tmp_path):
+    (tmp_path / "my-shop").mkdir()
+    make_project(tmp_path / "my-shop")
+    assert "name: my_shop\n" in (tmp_path / "my-shop" / "dbt_project.yml").read_text()
+    (tmp_path / "file").touch()
+    with pytest.raises(LakehouseError, match="file is not empty"):
+        make_project(tmp_path / "file")
+    for name in ("cdc_lakehouse", "cdc-lakehouse", "dbt", "dbt_spark", "2026", "店"):
+        with pytest.raises(LakehouseError, match="cannot be named after the folder"):
+            make_project(tmp_path / name)
+        assert not (tmp_path / name).exists()
+    assert project_name("Shop 2") == "shop_2"
+
+
+def test_a_project_of_a_user_has_the_package_beside_its_own_files(tmp_path):
+    shop = tmp_path / "shop"
+    make_project(shop)
+    assert sources(shop) == [PACKAGE, shop]
+    assert not has_silver(shop)
+    for folder in ("models/silver/maxwell", "models/silver/common", "udfs"):
+        (shop / folder).mkdir(parents=True)
+    (shop / "models" / "silver" / "maxwell" / "maxwell.sql").touch()
+    (shop / "models" / "silver" / "common" / "helper.sql").touch()
+    assert set(formats(shop)) - {"maxwell"} == set(formats(tmp_path))
+    assert "maxwell" in formats(shop)
+    assert "common" not in formats(shop)
+
+    assert open_package(shop) == [PACKAGE / "udfs", shop / "udfs"]
+    (shop / "udfs" / "maxwell.py").write_text("from udfs import ddl\n")
+    from udfs import maxwell
+
+    assert maxwell.ddl.__file__ == str(PACKAGE / "udfs" / "ddl.py")
+    (shop / "udfs" / "_avro.py").touch()
+    with pytest.raises(LakehouseError, match=r"shop/udfs/_avro.py has the name of a file of cdc_"):
+        register_functions(None, shop)
+
+
+def test_add_table_gives_no_model_the_name_of_one_in_the_package(tmp_path):
+    shop = tmp_path / "shop"
+    make_project(shop)
+    events = SourceTable("crm", None, "events", ("id",), {"id": ("int", "int")}, ("id",))
+    written = Gold(shop).add(events)
+    assert written.startswith("crm.events: models/gold/crm/crm__events.sql and _crm.yml")
+    assert (
+        "        ref('crm__events'),\n    ]"
+        in (shop / "models" / "gold" / "gold_problems.sql").read_text()
+    )
