@@ -8,8 +8,9 @@ import pytest
 import yaml
 from conftest import PROJECT
 from dbt.cli.main import dbtRunner
+from encoders import ENCODERS
 
-from cdc_lakehouse.routes import FORMATS, formats
+from cdc_lakehouse.routes import formats
 
 SILVER = PROJECT / "models" / "silver"
 FOLDERS = sorted(path.name for path in SILVER.iterdir() if path.is_dir())
@@ -21,15 +22,15 @@ SCENARIOS = {
 }
 
 
-def unit_tests(name):
+def unit_tests(name, silver=SILVER):
     """Return the scenarios that have a unit test."""
-    tests = yaml.safe_load((SILVER / name / f"_{name}.yml").read_text())["unit_tests"]
+    tests = yaml.safe_load((silver / name / f"_{name}.yml").read_text())["unit_tests"]
     return {test["name"].partition("__")[2] for test in tests if test["model"] == name}
 
 
-def excuses(name):
+def excuses(name, silver=SILVER):
     """Return {scenario: reason} of the lines `**No test of** a, b: reason.` of a format's page."""
-    page = (SILVER / name / f"_{name}.md").read_text()
+    page = (silver / name / f"_{name}.md").read_text()
     lines = re.findall(r"^\*\*No test of\*\* ([a-z_, ]+): (.*)\.$", page, re.MULTILINE)
     return {scenario: reason for names, reason in lines for scenario in names.split(", ")}
 
@@ -37,9 +38,18 @@ def excuses(name):
 def test_every_format_is_read_by_its_model():
     """`events` unites the formats of the list; `unrouted` is for all that it does not name."""
     named = re.findall(r"'([a-z_]+)'", (PROJECT / "macros" / "formats.sql").read_text())
-    assert named == sorted(FORMATS) == formats(PROJECT) == FOLDERS
+    assert named == formats(PROJECT) == FOLDERS
     for model in ("events", "unrouted"):
         assert "formats()" in (SILVER / f"{model}.sql").read_text()
+
+
+def test_every_format_is_written_by_an_encoder_and_has_its_row_for_readers():
+    """An encoder: the format takes part in test_formats_agree and other tests of all formats."""
+    assert sorted(ENCODERS) == FOLDERS
+    for page, folder in (("README.md", ""), ("docs/formats.md", "../")):
+        text = (PROJECT / page).read_text()
+        links = [f"[{name}]({folder}models/silver/{name}/_{name}.md)" for name in FOLDERS]
+        assert [link for link in links if link not in text] == []
 
 
 @pytest.mark.parametrize("name", FOLDERS)
