@@ -33,6 +33,14 @@ from dbt.adapters.lakehouse.gold_run import GoldRun
 from dbt.adapters.lakehouse.tables import EVENTS, Macros, TablesAdapter
 
 # What Spark infers of columns that are equal, to filter more, takes it minutes for many columns.
+NO_PROBLEM = """
+    select
+        cast(null as string) as table_name,
+        cast(null as string) as column_name,
+        '' as code,
+        '' as text,
+        current_timestamp() as committed_at
+    where false"""
 INFERENCE = "spark.sql.constraintPropagation.enabled"
 MANY_COLUMNS = 200
 
@@ -143,9 +151,10 @@ class GoldAdapter(TablesAdapter):
         )
 
     @available
-    def view_of_problems(self, relation: BaseRelation) -> BaseRelation:
-        """Return the view of what is wrong with the rows of a gold model."""
-        return beside(relation, "problems")
+    def query_of_problems(self, relations: Iterable[BaseRelation]) -> str:
+        """Return the query of what is wrong with the rows of gold models, which may be none."""
+        views = [f"select * from {beside(relation, 'problems')}" for relation in relations]
+        return "\nunion all\n".join(views) or NO_PROBLEM
 
     @available.parse(lambda *args, **kwargs: "")
     def names_of_source_columns(self, relation: BaseRelation, nodes: Iterable[dict]) -> str:

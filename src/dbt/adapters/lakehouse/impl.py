@@ -4,7 +4,7 @@ import hashlib
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal, NoReturn
+from typing import ClassVar, NoReturn
 
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.meta import available
@@ -81,11 +81,9 @@ class LakehouseAdapter(GoldAdapter, SilverAdapter, SeedsAdapter):
             digest.update(path.read_bytes())
         return digest.hexdigest()
 
-    @available.parse(lambda *args, **kwargs: "make")
-    def step_of_view(
-        self, existing: BaseRelation | None, sql: str, full_refresh: bool
-    ) -> Literal["make", "keep", "part"]:
-        """Return whether a view is made or kept as it is; kept too where its SQL reads a part.
+    @available.parse(lambda *args, **kwargs: True)
+    def is_to_be_made(self, existing: BaseRelation | None, sql: str, full_refresh: bool) -> bool:
+        """Tell whether a view is made: it is missing, or was made of something else.
 
         Args:
             existing: the relation of its name, if there is one.
@@ -93,11 +91,11 @@ class LakehouseAdapter(GoldAdapter, SilverAdapter, SeedsAdapter):
             full_refresh: whether a person asks to make it again.
         """
         if existing is None or not existing.is_view:
-            return "make"
+            return True
         if self.reads_a_part_only(sql):
-            return "part"
+            return False
         is_same = self._view_property(existing, DEFINITION) == self.definition_of_view(sql)
-        return "keep" if is_same and not full_refresh else "make"
+        return full_refresh or not is_same
 
     def _view_property(self, relation: BaseRelation, name: str) -> str | None:
         """A property of a view, or None if it has no such one."""

@@ -50,22 +50,21 @@
     of the key: the metastore refuses the text of a view that looks at every column of a wide table.
 -#}
 {% macro view_of_changes_without_key(table) -%}
-    {%- set model = table.model -%}
     create or replace view {{ table.without_key }} as
-    select * except (_image, _is_replaced, {{ model.names_of_key_problems }})
+    select * except (_image, _is_replaced, {{ table.model.names_of_key_problems }})
     from (
-        select *, {{ model.problems_of_key }} as _problems
+        select *, {{ table.model.problems_of_key }} as _problems
         from (
             select
                 *,
-                {{ model.key_problems }}
+                {{ table.model.key_problems }}
             from (
-                {{ model.sql }}
+                {{ table.model.sql }}
             )
             where _operation <> 'truncate'
         )
     )
-    where size(_problems) > 0 or not ({{ model.key.is_known }})
+    where size(_problems) > 0 or not ({{ table.model.key.is_known }})
 {%- endmacro %}
 
 {#- What gold_problems says of a table: one row per value that does not fit, change without key, and TRUNCATE that is ignored. -#}
@@ -81,13 +80,15 @@
         union all
         select _committed_at as committed_at, {{ problem_of_table('missing_key') }} as problem
         from {{ table.without_key }}
-        {%- if not table.model.options.applies_truncates %}
-        union all
-        select _committed_at as committed_at, {{ problem_of_table('ignored_truncate', '_truncated_table') }} as problem
-        from {{ table.storage }}
-        where _truncated_table is not null and _operation = 'truncate'
-        {%- endif %}
+        {{ union_of_ignored_truncates(table) if not table.model.options.applies_truncates }}
     )
+{%- endmacro %}
+
+{% macro union_of_ignored_truncates(table) -%}
+    union all
+    select _committed_at as committed_at, {{ problem_of_table('ignored_truncate', '_truncated_table') }} as problem
+    from {{ table.storage }}
+    where _truncated_table is not null and _operation = 'truncate'
 {%- endmacro %}
 
 {% macro problem_of_table(code, text='cast(null as string)') -%}

@@ -1,7 +1,11 @@
 {#- The new deliveries, each identity once; one that has been settled only if it comes a second time on purpose (reroute, replay). -#}
 {% macro new_messages(target, found) -%}
     select * except (is_update) from new_deliveries
-    {%- if found.are_known %}
+    {{ where_not_settled(target, found) if found.are_known }}
+    {{ first_of_copies() if found.has_copies }}
+{%- endmacro %}
+
+{% macro where_not_settled(target, found) -%}
     where
         is_update
         or not exists (
@@ -10,13 +14,13 @@
                 ({{ found.ranges }})
                 and {{ is_of_message('settled', 'new_deliveries') }}
         )
-    {%- endif %}
-    {%- if found.has_copies %}
+{%- endmacro %}
+
+{% macro first_of_copies() -%}
     qualify row_number() over (
         partition by topic, partition, offset
         order by is_update desc, if(is_update, -bronze_version, bronze_version), ingested_at, md5(value)
     ) = 1
-    {%- endif %}
 {%- endmacro %}
 
 {#- The rows of new messages that were settled before. -#}

@@ -1,10 +1,6 @@
 {#- The part of a source that this run has to read: a temporary view that the materialization makes. Outside a run, all of it. -#}
 {% macro new_rows_of(source) -%}
-    {{ everything_of(source) if is_only_looked_at() else 'new_' ~ source.identifier }}
-{%- endmacro %}
-
-{% macro everything_of(source) -%}
-    (select *, _metadata.row_commit_version as bronze_version from {{ source }})
+    {{ '(select *, _metadata.row_commit_version as bronze_version from ' ~ source ~ ')' if is_only_looked_at() else 'new_' ~ source.identifier }}
 {%- endmacro %}
 
 {#- The messages of earlier runs that are shards of a record, with their outcomes. -#}

@@ -4,18 +4,15 @@
 -#}
 {% materialization view, adapter='lakehouse' %}
 
-    {%- set existing, built = load_cached_relation(this), none -%}
-    {%- set step = adapter.step_of_view(existing, sql, should_full_refresh()) -%}
-
-    {%- if step == 'make' -%}
-        {%- set built = create_or_replace_view() -%}
-        {% do run_query("alter view " ~ this ~ " set tblproperties ('cdc_lakehouse.definition' = '" ~ adapter.definition_of_view(sql) ~ "')") %}
-    {%- else -%}
-        {{ run_hooks(pre_hooks) }}
-        {{ nothing_written() if step == 'part' else nothing_new() }}
-        {{ run_hooks(post_hooks) }}
+    {%- set existing = load_cached_relation(this) -%}
+    {%- if adapter.is_to_be_made(existing, sql, should_full_refresh()) -%}
+        {{ return(create_or_replace_view()) }}
     {%- endif -%}
 
-    {{ return(built or {'relations': [existing]}) }}
+    {{ run_hooks(pre_hooks) }}
+    {{ nothing_written() if adapter.reads_a_part_only(sql) else nothing_new() }}
+    {{ run_hooks(post_hooks) }}
+
+    {{ return({'relations': [existing]}) }}
 
 {% endmaterialization %}

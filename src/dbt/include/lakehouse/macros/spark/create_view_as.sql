@@ -4,13 +4,10 @@
 -#}
 {% macro lakehouse__create_view_as(relation, sql) -%}
     create or replace view {{ relation }}
-    {%- if config.persist_column_docs() %}
-    ({{ get_persist_docs_column_list(model.columns, get_columns_in_query(sql)) }})
-    {%- endif %}
+    {{ '(' ~ get_persist_docs_column_list(model.columns, get_columns_in_query(sql)) ~ ')' if config.persist_column_docs() }}
     {{ comment_clause() }}
+    tblproperties ('cdc_lakehouse.definition' = '{{ adapter.definition_of_view(sql) }}')
     with schema type evolution
-    {%- if config.get('contract').enforced %}
-    {{ get_assert_columns_equivalent(sql) }}
-    {%- endif %}
+    {{ get_assert_columns_equivalent(sql) if config.get('contract').enforced }}
     as {{ sql }}
 {%- endmacro %}
