@@ -46,7 +46,8 @@ for statement in sys.argv[1].split(";"):
         spark.sql(statement)
 values = sys.argv[2]
 for arguments in (["show"], ["show", "gold.orders"], ["query", values], ["query", values, "--csv"],
-                  ["query", "select * from range(3)", "--rows", "2"], ["query", "select nothing"]):
+                  ["query", "select * from range(3)", "--rows", "2"], ["query", "select nothing"],
+                  ["query", "select id frm gold.orders"]):
     print(cli.main(arguments), "\\f")
     sys.stdout.flush()
     print("\\f", file=sys.stderr)
@@ -68,16 +69,24 @@ def test_the_commands_print_what_there_is(tmp_path, monkeypatch):
         check=False,
     )
     outputs = [text.strip().splitlines() for text in done.stdout.split("\f")]
-    assert len(outputs) == 10, done.stderr
-    none, bronze_only, everything, table, values, csv, first, wrong, in_part, _ = outputs
+    assert len(outputs) == 11, done.stderr
+    none, bronze_only, everything, table, values, csv, first, wrong, misspelt, in_part, _ = outputs
 
-    assert (none, bronze_only, wrong) == (["2"], ["2"], ["2"])
+    assert (none, bronze_only, wrong, misspelt) == (["2"], ["2"], ["2"], ["2"])
     errors = done.stderr.splitlines()
     assert errors[0].endswith("Run `lakehouse ingest files PATH`, then `dbt build`.")
     assert errors[1].endswith("holds bronze only. Run `dbt build`.")
     assert "lakehouse: only the first 2 rows; --rows gives more." in errors
     [error] = [line for line in errors if "UNRESOLVED_COLUMN" in line]
     assert "`nothing`" in error
+    # A syntax error is a sentence, and the place in the statement.
+    [place] = [number for number, line in enumerate(errors) if "PARSE_SYNTAX_ERROR" in line]
+    assert "Syntax error at or near 'gold'" in errors[place]
+    assert errors[place + 1 : place + 4] == [
+        "== SQL ==",
+        "select id frm gold.orders",
+        "--------------^^^",
+    ]
     assert "Traceback" not in done.stderr
     assert everything[-1] == "0"
     assert "bronze.messages             0" in everything
