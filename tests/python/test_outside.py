@@ -157,16 +157,16 @@ def test_a_truncate_takes_rows_whose_keys_no_message_names(laboratory):
 
 def _stopped():
     """Run dbt as if it were killed after the stored tables were written, before the plain ones."""
-    from dbt.adapters.lakehouse.impl import LakehouseAdapter
+    from dbt.adapters.lakehouse.plain_table import PlainTable
 
     def stop(*arguments):
         raise RuntimeError("killed here")
 
-    step, LakehouseAdapter.step_of_plain_table = LakehouseAdapter.step_of_plain_table, stop
+    keep, PlainTable.keep = PlainTable.keep, stop
     try:
         return _dbt(["run", *NEW])
     finally:
-        LakehouseAdapter.step_of_plain_table = step
+        PlainTable.keep = keep
 
 
 def test_what_a_killed_run_has_not_written_the_next_one_writes(laboratory):
