@@ -13,6 +13,8 @@ from dbt.adapters.lakehouse.plain_table import PlainTable
 from dbt.adapters.lakehouse.tables import EVENTS, Macros, TablesAdapter
 
 NEW_CHANGES = "select * from new_changes"
+# Who follows rows has to know of each DROP, also of one that leaves the rows in gold.
+EVERY_DROP = "true"
 
 
 class GoldRun:
@@ -25,11 +27,11 @@ class GoldRun:
         """Make the table and its views where they are missing, and write what is new for it."""
         self._prepare()
         found = None
-        if self.table.is_up_to_date:
-            self.macros["nothing_new"]()
-        elif self.table.is_part:
+        if self.table.is_part and self.table.read != self.table.last:
             self.macros["assert_gold_contract"](self.table)
             self.macros["nothing_written"]()
+        elif self.table.is_up_to_date:
+            self.macros["nothing_new"]()
         elif self.table.read is None:
             self._build()
         else:
@@ -53,10 +55,11 @@ class GoldRun:
         macros["assert_gold_contract"](table)
         self.adapter.name_query("new_changes", macros["new_changes"](table))
         changes = macros["typed_changes"](NEW_CHANGES, table.model)
-        changes = macros["with_drops"](changes, table, new.drops)
         found = self._look_at_images(new)
         if found.is_partial or found.replaced_rows:
-            found = Moves(self.adapter, table, macros).follow(found, changes)
+            everything = macros["with_drops"](changes, table, EVERY_DROP)
+            found = Moves(self.adapter, table, macros).follow(found, everything)
+        changes = macros["with_drops"](changes, table, self._drops(new))
         rows = self._rows_to_write(found, self._completed(changes, found))
         if table.model.options.retention:
             rows = macros["without_expired_tombstones"](rows, table.model)
@@ -68,11 +71,11 @@ class GoldRun:
         new = self._find_new_changes()
         if not new.most:
             return self._write(table.commit_only)
-        self.adapter.stage("new_changes", macros["new_typed_changes"](table, new.drops))
+        self.adapter.stage("new_changes", macros["new_typed_changes"](table, self._drops(new)))
         found, changes = self._look_at_new_changes(new), NEW_CHANGES
         moves = Moves(self.adapter, table, macros)
         if moves.are_among(new, found):
-            found = moves.follow(found, macros["new_typed_changes"](table.everything, "true"))
+            found = moves.follow(found, macros["new_typed_changes"](table.everything, EVERY_DROP))
         if found.follows_moves:
             self.adapter.stage("new_changes", self._completed(changes, found))
             found = moves.count_again(found)
@@ -87,6 +90,10 @@ class GoldRun:
         merge = macros["merge_versions" if table.model.is_history else "merge_latest_rows"]
         self._write(merge(table, found), is_staged=True)
         return found
+
+    def _drops(self, new: NewChanges) -> str:
+        """The condition on the markers of a DROP that the table stores; empty if it stores none."""
+        return new.drops if self.table.model.options.applies_drops else ""
 
     def _completed(self, changes: str, found: Changes) -> str:
         """Changes with the columns that they leave as they are, and moved rows followed."""

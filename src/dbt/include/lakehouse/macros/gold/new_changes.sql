@@ -25,7 +25,7 @@
 -#}
 {% macro with_drops(changes, table, drops) -%}
     {{ changes }}
-    {%- if table.model.options.applies_drops and drops %}
+    {%- if drops %}
     union all
     {{ markers_of_drops(table, drops) }}
     {%- endif %}
