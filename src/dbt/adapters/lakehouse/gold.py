@@ -32,7 +32,7 @@ from dbt.adapters.lakehouse.connections import short_errors
 from dbt.adapters.lakehouse.gold_run import GoldRun
 from dbt.adapters.lakehouse.tables import EVENTS, Macros, TablesAdapter
 
-# What Spark infers of columns that are equal, to filter more, takes it minutes for many columns.
+# What gold_problems is before there is a gold model.
 NO_PROBLEM = """
     select
         cast(null as string) as table_name,
@@ -41,6 +41,7 @@ NO_PROBLEM = """
         '' as text,
         current_timestamp() as committed_at
     where false"""
+# What Spark infers of columns that are equal, to filter more, takes it minutes for many columns.
 INFERENCE = "spark.sql.constraintPropagation.enabled"
 MANY_COLUMNS = 200
 
@@ -48,13 +49,14 @@ MANY_COLUMNS = 200
 class GoldAdapter(TablesAdapter):
     """Gold tables."""
 
-    def __init__(self, config, mp_context):
-        super().__init__(config, mp_context)
-        self._kept: dict[int | None, LatestChanges | None] = {}
-
     OPTIONS: ClassVar = {
         field.name for field in fields(LakehouseConfig) if field not in fields(SparkConfig)
     }
+
+    def __init__(self, config, mp_context):
+        super().__init__(config, mp_context)
+        # What the runs of silver have left, by how far they had come.
+        self._kept: dict[int | None, LatestChanges | None] = {}
 
     @available.parse(lambda *args, **kwargs: "")
     def check_gold_model(self, node: Mapping[str, Any]) -> str:
