@@ -35,7 +35,12 @@ def clean_log(spark: SparkSession, path: Path) -> None:
 
 def table_properties(spark: SparkSession, path: Path) -> dict[str, str]:
     """Return the properties of the table in a folder."""
-    found = snapshot(spark, path).metadata().configuration()
+    return properties_of(spark, snapshot(spark, path))
+
+
+def properties_of(spark: SparkSession, state) -> dict[str, str]:
+    """Return the properties that a table has in a state of it, an object of Delta's."""
+    found = state.metadata().configuration()
     return dict(spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava(found))
 
 

@@ -22,7 +22,7 @@ from cdc_lakehouse.delta.stored_columns import (
     types_of_columns,
     types_of_schema,
 )
-from cdc_lakehouse.delta.watermark import GENERATION
+from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.engine.latest_changes import (
     FILE,
     LatestChanges,
@@ -75,7 +75,7 @@ def plan_window(
     read = None
     if exists and not build.rebuild:
         mark = transaction_version(spark, path, MESSAGES)
-        read = mark % GENERATION if mark >= 0 else None
+        read = version_of(mark) if mark >= 0 else None
     messages = warehouse_path(*MESSAGES.split("."))
     last = snapshot(spark, messages).version()
     refuse_restored(table, read, last)

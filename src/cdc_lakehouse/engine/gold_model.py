@@ -79,14 +79,14 @@ class GoldModel:
 
     # Its columns.
 
-    @property
+    @cached_property
     def key(self) -> Key:
         """The columns of its key."""
         by_name = {column.name: column for column in self.columns}
         of_key = tuple(column for column in self.columns if column.name in self.key_names)
         return Key(of_key, tuple(by_name[name] for name in self.key_names))
 
-    @property
+    @cached_property
     def values(self) -> tuple[Column, ...]:
         """The columns that are neither of the key nor of the change."""
         return tuple(c for c in self.columns if c.is_value and c.name not in self.key_names)
@@ -146,8 +146,11 @@ class GoldModel:
     @property
     def change(self) -> str:
         """What a row says of its change, without its problems."""
-        own = [c for c in self.columns if not c.is_value and c.name != "_problems"]
-        return ",\n    ".join(column.name for column in own)
+        return listed(self._of_change, lambda column: column.name)
+
+    @property
+    def _of_change(self) -> list[Column]:
+        return [c for c in self.columns if not c.is_value and c.name != "_problems"]
 
     @property
     def _own_values(self) -> list[Column]:
@@ -238,10 +241,9 @@ class GoldModel:
     @property
     def change_of_marker(self) -> str:
         """What a marker says of its statement; null for columns that only a model knows."""
-        own = [c for c in self.columns if not c.is_value and c.name != "_problems"]
         return ",\n    ".join(
             c.name if c.name in CHANGE_COLUMNS else f"cast(null as {c.data_type}) as {c.sql}"
-            for c in own
+            for c in self._of_change
         )
 
     # The view of changes whose key is missing.
@@ -275,8 +277,8 @@ class GoldModel:
         """What makes two versions different: the tracked columns, and the problems of those."""
         wanted = self.options.values.get("track_columns") or [c.name for c in self.values]
         tracked = [column for column in self.columns if column.name in wanted]
-        listed = ", ".join(column.literal for column in tracked)
-        is_tracked = f"array_contains(cast(array({listed}) as array<string>), problem.column)"
+        literals = ", ".join(column.literal for column in tracked)
+        is_tracked = f"array_contains(cast(array({literals}) as array<string>), problem.column)"
         problems = f"filter(_problems, problem -> {is_tracked})"
         return f"struct({', '.join([problems, *(c.comparable() for c in tracked)])})"
 
@@ -292,8 +294,7 @@ class GoldModel:
         def said(column: Column) -> str:
             if column.name in VERSION_COLUMNS:
                 return f"cast(null as {column.data_type}) as {column.sql}"
-            return (
-                f"{operation if column.name == '_operation' else row + column.sql} as {column.sql}"
-            )
+            value = operation if column.name == "_operation" else row + column.sql
+            return f"{value} as {column.sql}"
 
         return listed(self.stored, said)

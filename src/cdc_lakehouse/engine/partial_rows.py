@@ -192,5 +192,6 @@ class PartialRows:
             lambda c: f"if({is_kept(c)}, kept.{c.sql}.value, changes.{c.sql})",
             lambda c: f"changes.{c.sql}",
         )
-        older = "if(_moved_from is null, _column_sequences, null)"
-        return f"{row},\n    {self._problems(problems)} as _problems,\n    {older} as {TOGETHER[1]}"
+        named = f"{self._problems(problems)} as _problems"
+        older = "if(_moved_from is null, _column_sequences, null) as _column_sequences"
+        return f"{row},\n    {named},\n    {older}"

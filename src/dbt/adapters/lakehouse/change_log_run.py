@@ -6,7 +6,6 @@ from cdc_lakehouse.delta.statements import set_properties
 from cdc_lakehouse.engine import change_log
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.window import NewMessages, Window
-from dbt.adapters.lakehouse.connections import short_errors
 from dbt.adapters.lakehouse.tables import Macros, TablesAdapter
 
 OUTCOMES = "select * from outcomes"
@@ -33,8 +32,7 @@ class ChangeLogRun:
             self.macros["log"](build.said, info=True)
         if self.window.preparation:
             self.adapter.execute(self.window.preparation)
-        with short_errors():
-            found = change_log.find_new_messages(self.adapter.spark, self.window)
+        found = change_log.find_new_messages(self.adapter.spark, self.window)
         if found is None:
             self.macros["nothing_new"]()
         else:
@@ -43,16 +41,14 @@ class ChangeLogRun:
     def _process(self, found: NewMessages) -> None:
         self._name_messages(found)
         spark, names = self.adapter.spark, self.macros["names_of_dropped_table"]()
-        with short_errors():
-            known = change_log.find_latest_changes(spark, self.window, found, names)
+        known = change_log.find_latest_changes(spark, self.window, found, names)
         self.adapter.name_query("outcomes", self.sql)
         self.macros["get_assert_columns_equivalent"](OUTCOMES)
         if self.adapter.reads_a_part_only(self.sql):
             self.macros["nothing_written"]()
             return
         self._write(found)
-        with short_errors():
-            change_log.keep_latest_changes(spark, self.window, known, names)
+        change_log.keep_latest_changes(spark, self.window, known, names)
 
     def _name_messages(self, found: NewMessages) -> None:
         """Make the temporary views that the formats' models read.
@@ -93,9 +89,6 @@ class ChangeLogRun:
         before, for one commit cannot do both; gold heeds it once silver has come so far.
         """
         tables = self.macros["source_tables_settled_before"]()
-        with short_errors():
-            properties = change_log.properties_of_resettling(
-                self.adapter.spark, self.window, tables
-            )
+        properties = change_log.properties_of_resettling(self.adapter.spark, self.window, tables)
         if properties:
             self.adapter.execute(set_properties(self.window.table, properties))

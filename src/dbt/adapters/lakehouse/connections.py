@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.bronze.tables import attach_tables
 from cdc_lakehouse.delta.log import bytes_since, last_transactions
-from cdc_lakehouse.delta.watermark import GENERATION
+from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.functions import register_functions
 from cdc_lakehouse.runtime.locks import hold
@@ -108,7 +108,7 @@ def _has_much_to_do() -> bool:
     messages, events = warehouse_path("bronze", "messages"), warehouse_path("silver", "events")
     mark = (last_transactions(events) or {}).get("bronze.messages")
     starts_anew = mark is None or getattr(get_flags(), "FULL_REFRESH", False)
-    size = bytes_since(messages, None if starts_anew else mark % GENERATION)
+    size = bytes_since(messages, None if starts_anew else version_of(mark))
     return size is not None and size > MANY_BYTES
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, ClassVar
 
 from dbt.adapters.base.meta import available
@@ -91,7 +91,7 @@ class GoldAdapter(TablesAdapter):
         self.spark.conf.set(INFERENCE, str(not is_wide).lower())
         view = relation.incorporate(type="view")
         storage, said = storage_of(view), None
-        exists = self.adopt(storage, self.is_known(storage))
+        exists = self.exists(storage)
         properties = self.properties(storage) if exists else {}
         if exists and properties.get(KIND) != model.kind:
             said = f"{storage} is made anew: it was of another materialization"
@@ -112,23 +112,13 @@ class GoldAdapter(TablesAdapter):
         rebuild, is_part = why is not None, self.reads_a_part_only(sql)
         read = None if rebuild else read
         changes = self._changes(last, read)
-        table = GoldTable(
-            model,
-            view,
-            properties,
-            rebuild,
-            said,
-            read,
-            last,
-            is_part,
-            False,
-            changes,
-        )
         # The view of problems is made last: where it is, a run that was killed has made the others.
         # A part of the sources must not take the place of what the views read.
-        lacks_views = not (self.is_known(view) and self.is_known(table.problems))
+        lacks_views = not (self.is_known(view) and self.is_known(beside(view, "problems")))
         needs_views = not properties or (not is_part and (rebuild or lacks_views))
-        return replace(table, needs_views=needs_views)
+        return GoldTable(
+            model, view, properties, rebuild, said, read, last, is_part, needs_views, changes
+        )
 
     def _changes(self, last: int | None, read: int | None) -> list[TableChanges] | None:
         """What the runs of silver have left of the changes after a version; once in a run."""

@@ -4,24 +4,21 @@ from dataclasses import replace
 
 from cdc_lakehouse.delta.log import bytes_since
 from cdc_lakehouse.engine.changes import FEW, Changes, NewChanges, count_changes
-from cdc_lakehouse.engine.gold_table import PARTIAL_ROWS, GoldTable
+from cdc_lakehouse.engine.gold_table import PARTIAL_ROWS
 from cdc_lakehouse.engine.latest_changes import counts_of, query_of_latest
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import FEW_ROWS, FEW_STORED_BYTES, compile_plans
 from dbt.adapters.lakehouse.moves import Moves
 from dbt.adapters.lakehouse.plain_table import PlainTable
-from dbt.adapters.lakehouse.tables import EVENTS, Macros, TablesAdapter
+from dbt.adapters.lakehouse.table_run import NEW_CHANGES, TableRun
+from dbt.adapters.lakehouse.tables import EVENTS
 
-NEW_CHANGES = "select * from new_changes"
 # Who follows rows has to know of each DROP, also of one that leaves the rows in gold.
 EVERY_DROP = "true"
 
 
-class GoldRun:
-    """A run of one gold table."""
-
-    def __init__(self, adapter: TablesAdapter, table: GoldTable, macros: Macros):
-        self.adapter, self.table, self.macros = adapter, table, macros
+class GoldRun(TableRun):
+    """What a run does with a gold table."""
 
     def run(self) -> None:
         """Make the table and its views where they are missing, and write what is new for it."""
@@ -158,7 +155,7 @@ class GoldRun:
         return replace(found, is_partial=self._has_partial_rows())
 
     def _note_partial(self, found: Changes) -> Changes:
-        return self.adapter.note(self.table, found, {PARTIAL_ROWS: "some"})
+        return self.note(found, {PARTIAL_ROWS: "some"})
 
     def _has_partial_rows(self) -> bool:
         """Whether some stored row has columns that are older than itself.

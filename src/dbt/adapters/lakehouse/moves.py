@@ -14,7 +14,8 @@ So all keys that such moves connect with a changed key are followed again throug
 from dataclasses import replace
 
 from cdc_lakehouse.engine.changes import Changes, NewChanges, count_changes
-from cdc_lakehouse.engine.gold_table import PARTIAL_MOVES, PARTIAL_ROWS, GoldTable
+from cdc_lakehouse.engine.gold_model import GoldModel
+from cdc_lakehouse.engine.gold_table import PARTIAL_MOVES, PARTIAL_ROWS
 from cdc_lakehouse.engine.moves import (
     IDENTITY,
     QUERY_OF_CHANGES,
@@ -25,14 +26,16 @@ from cdc_lakehouse.engine.moves import (
     is_marked,
     marks_of,
 )
-from dbt.adapters.lakehouse.tables import Macros, TablesAdapter
+from dbt.adapters.lakehouse.table_run import NEW_CHANGES, TableRun
 
 
-class Moves:
+class Moves(TableRun):
     """The rows of a gold table that have moved to another key, in one run."""
 
-    def __init__(self, adapter: TablesAdapter, table: GoldTable, macros: Macros):
-        self.adapter, self.table, self.model, self.macros = adapter, table, table.model, macros
+    @property
+    def model(self) -> GoldModel:
+        """The gold model."""
+        return self.table.model
 
     def are_among(self, new: NewChanges, found: Changes) -> bool:
         """Tell whether a run that merges has to follow rows.
@@ -51,7 +54,7 @@ class Moves:
             "(_operation in ('update', 'delete')"
             " and (_removed_key is null or (_is_replaced and _new_key is null)))"
         )
-        pairs = self.macros["with_keys_of_pairs"]("select * from new_changes", self.model)
+        pairs = self.macros["with_keys_of_pairs"](NEW_CHANGES, self.model)
         ((are_partial, has_halves, has_moves),) = self.adapter.rows(
             f"select bool_or({self.model.is_moved_in_part}), bool_or({is_half}),"
             f" bool_or({self.model.is_moved} or {self.model.is_removed}) from (\n{pairs}\n)"
@@ -85,7 +88,7 @@ class Moves:
         moves = connected(map(tuple, adapter.rows(self.model.query_of_moves)))
         if not self._name_moved_keys(moves):
             return found
-        found = adapter.note(self.table, found, {PARTIAL_MOVES: marks_of(moves)})
+        found = self.note(found, {PARTIAL_MOVES: marks_of(moves)})
         adapter.stage("changes_of_moved_keys", self.macros["changes_of_moved_keys"](self.model))
         changes = [change_of(row.asDict()) for row in adapter.rows(QUERY_OF_CHANGES)]
         values = [column.name for column in self.model.values]

@@ -4,24 +4,27 @@ It follows the stored table by a commit of its own; if a run ends between the tw
 writes it whole.
 """
 
+from dbt.adapters.base.relation import BaseRelation
 from dbt_common.exceptions import DbtRuntimeError
 
 from cdc_lakehouse.delta.watermark import GENERATION
 from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_transaction
-from cdc_lakehouse.engine.gold_table import KIND, GoldTable
+from cdc_lakehouse.engine.gold_table import KIND
 from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
 from cdc_lakehouse.engine.plain_table import Step, next_step, transaction_of
 from cdc_lakehouse.runtime.paths import warehouse_path
-from dbt.adapters.lakehouse.tables import EVENTS, Macros, TablesAdapter
+from dbt.adapters.lakehouse.table_run import TableRun
+from dbt.adapters.lakehouse.tables import EVENTS
 
 
-class PlainTable:
+class PlainTable(TableRun):
     """The copy of a gold table for other readers, in one run."""
 
-    def __init__(self, adapter: TablesAdapter, table: GoldTable, macros: Macros):
-        self.adapter, self.table, self.macros = adapter, table, macros
-        self.plain = table.plain
+    @property
+    def plain(self) -> BaseRelation:
+        """The copy."""
+        return self.table.plain
 
     def keep(self, found: Changes | None) -> None:
         """Bring the copy up to date, or drop it once the option plain_table is off.

@@ -33,7 +33,7 @@ class SeedsAdapter(TablesAdapter):
             column_types: those that the seed's YAML gives.
             file_format: the clause that says how it is stored.
         """
-        self.adopt(relation, self.is_known(relation))
+        self.exists(relation)
         columns = {
             self.quote(name): column_types.get(name, self.convert_type(table, place))
             for place, name in enumerate(table.column_names)

@@ -28,8 +28,7 @@ class SilverAdapter(TablesAdapter):
 
     @property
     def _messages(self) -> BaseRelation:
-        schema, name = change_log.MESSAGES.split(".")
-        return self.Relation.create(schema=schema, identifier=name)
+        return self.named(change_log.MESSAGES)
 
     @available.parse(lambda *args, **kwargs: None)
     def plan_change_log(
@@ -42,7 +41,7 @@ class SilverAdapter(TablesAdapter):
             with short_errors():
                 if self.version_read(relation, change_log.MESSAGES) < 0:
                     refuse_first_build(removed_messages(self.spark), path)
-                exists = self.adopt(relation, self.is_known(relation))
+                exists = self.exists(relation)
                 window = change_log.plan_window(
                     self.spark, name, path, columns, exists, full_refresh
                 )
@@ -77,4 +76,5 @@ class SilverAdapter(TablesAdapter):
             sql: the query of the outcomes, by the views of new messages.
             context: that of the model, in which dbt renders macros.
         """
-        ChangeLogRun(self, relation, window, sql, context).run()
+        with short_errors():
+            ChangeLogRun(self, relation, window, sql, context).run()

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.base.meta import available
@@ -14,13 +14,10 @@ from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from cdc_lakehouse.delta.log import bytes_since, is_table, last_transactions
+from cdc_lakehouse.delta.log import bytes_since, is_table, last_transactions, properties_of
 from cdc_lakehouse.delta.log import snapshot as latest
-from cdc_lakehouse.delta.statements import set_properties
-from cdc_lakehouse.delta.watermark import GENERATION
-from cdc_lakehouse.engine.changes import Changes
+from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_commit
-from cdc_lakehouse.engine.gold_table import GoldTable
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import FEW_BYTES, compile_plans
 from cdc_lakehouse.sql import quoted
@@ -106,11 +103,15 @@ class TablesAdapter(SparkAdapter):
         size = bytes_since(warehouse_path(relation.schema, relation.identifier), read)
         compile_plans(self.spark, size is None or size > FEW_BYTES)
 
+    def named(self, name: str) -> BaseRelation:
+        """Return the relation of a name with its schema."""
+        schema, identifier = name.split(".")
+        return self.Relation.create(schema=schema, identifier=identifier)
+
     @property
     def events(self) -> BaseRelation:
         """The change log."""
-        schema, name = EVENTS.split(".")
-        return self.Relation.create(schema=schema, identifier=name)
+        return self.named(EVENTS)
 
     def snapshot(self, relation: BaseRelation):
         """Return the table's latest state in Delta's log; nothing of it is a query.
@@ -129,8 +130,7 @@ class TablesAdapter(SparkAdapter):
 
     def properties(self, relation: BaseRelation) -> dict[str, str]:
         """Return the properties of a table."""
-        found = self.snapshot(relation).metadata().configuration()
-        return dict(self.spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava(found))
+        return properties_of(self.spark, self.snapshot(relation))
 
     def mark(self, relation: BaseRelation, name: str) -> int | None:
         """Return a transaction identifier of a table, or None if it has none of this name."""
@@ -147,7 +147,7 @@ class TablesAdapter(SparkAdapter):
         It is a transaction identifier of Delta, so it commits with the rows it speaks of.
         """
         mark = self.mark(relation, name)
-        return None if mark is None else mark % GENERATION
+        return None if mark is None else version_of(mark)
 
     @available.parse(lambda *args, **kwargs: -1)
     def version_read(self, relation: BaseRelation, name: str) -> int:
@@ -166,24 +166,15 @@ class TablesAdapter(SparkAdapter):
         return catalog.tableExists(relation.schema, relation.identifier)
 
     def exists(self, relation: BaseRelation) -> bool:
-        """Tell whether there is a table, which the metastore then knows."""
-        return self.adopt(relation, self.is_known(relation))
-
-    def adopt(self, relation: BaseRelation, is_named: bool) -> bool:
-        """Make the metastore and the folder of a Delta table agree on whether there is one.
+        """Tell whether there is a Delta table, and let its folder and the metastore agree on it.
 
         Delta commits a new table before the metastore learns of it, and refuses to make one where
         a folder is: after a kill in between, or without the old metastore, no run could go on. Nor
-        could one where somebody has deleted the folder of a table that the metastore names.
-
-        Args:
-            relation: a table of this project.
-            is_named: whether the metastore knows it.
-
-        Returns:
-            Whether there is a table. What a CREATE has left that committed nothing is removed.
+        could one where somebody has deleted the folder of a table that the metastore names. What a
+        CREATE has left that committed nothing is removed.
         """
         folder = warehouse_path(relation.schema, relation.identifier)
+        is_named = self.is_known(relation)
         if is_table(folder):
             if not is_named:
                 location = quoted(str(folder))
@@ -226,13 +217,6 @@ class TablesAdapter(SparkAdapter):
     def name_rows(self, name: str, schema: str, rows: list[tuple]) -> None:
         """Give rows a name, a temporary view of this thread."""
         self.spark.createDataFrame(rows, schema).createOrReplaceTempView(name)
-
-    def note(self, table: GoldTable, found: Changes, properties: dict[str, str]) -> Changes:
-        """Let a table say, before it has them, that it may have rows of a kind."""
-        news = dict(properties.items() - table.properties.items())
-        if news and not table.rebuild:
-            self.execute(set_properties(str(table.storage), news))
-        return replace(found, noted={**found.noted, **properties})
 
     @available.parse(lambda *args, **kwargs: None)
     def columns_of_query(self, name: str) -> "QueryColumns":
