@@ -84,6 +84,7 @@ def of_gold():
         for found in (MERGED, PARTIAL):
             yield "merge_plain_rows", (each, found)
             if each.model.is_history:
+                yield "changes_of_touched_keys", (ROWS, each, found)
                 yield "versions_of_rows", (ROWS, each, found)
                 yield "versions_of_rows", (ROWS, each.everything, found)
                 yield "merge_versions", (each, found)

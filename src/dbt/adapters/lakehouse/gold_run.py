@@ -102,9 +102,15 @@ class GoldRun(TableRun):
 
     def _rows_to_write(self, found: Changes, changes: str) -> str:
         """Of a current state the last change of each key, of a history all, with their times."""
-        if self.table.model.is_history:
-            return self.macros["versions_of_rows"](changes, self.table, found)
-        return self.macros["latest_rows"](changes, self.table.model, found)
+        table, macros = self.table, self.macros
+        if not table.model.is_history:
+            return macros["latest_rows"](changes, table.model, found)
+        touched = macros["changes_of_touched_keys"](changes, table, found)
+        if table.read is not None:
+            # Several parts of the next query read them, and Spark would plan them for each.
+            self.adapter.stage("touched_changes", touched)
+            touched = "select * from touched_changes"
+        return macros["versions_of_rows"](touched, table, found)
 
     def _write(self, statement: str, is_staged: bool = False) -> None:
         """Run the statement that writes the table, and commit with it how far silver is read."""

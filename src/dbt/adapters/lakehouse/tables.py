@@ -26,6 +26,9 @@ from dbt.adapters.lakehouse.connections import short_errors
 # The names that dbt gives a reference of which it takes no row, or those of some time.
 PARTS = ("_dbt_limit_subq", "_dbt_et_filter_subq")
 EVENTS = "silver.events"
+# For rows that are kept Spark infers all that their query says of its columns. Of columns that are
+# made of each other it writes that out for each: half a minute for a history of ten columns.
+INFER_NOTHING = {"spark.sql.constraintPropagation.enabled": "false"}
 
 # The context in which dbt renders a model: its macros and functions by name.
 Macros = Mapping[str, Callable[..., Any]]
@@ -211,7 +214,7 @@ class TablesAdapter(SparkAdapter):
         """
         self._log(f"stages as {name}", sql)
         self.connections.get_thread_connection().handle.handle.snapshots.clear()
-        with short_errors():
+        with short_errors(), set_for_one_statement(self.spark, INFER_NOTHING):
             self._query(sql).localCheckpoint().createOrReplaceTempView(name)
 
     def name_rows(self, name: str, schema: str, rows: list[tuple]) -> None:

@@ -1,12 +1,12 @@
 {#-
-    Every change of the keys that a run touches, stored or new, with the time in which it was true: what changes in the history.
+    Changes of keys with the time in which each was true, by all `changes` of these keys: what changes in the history.
     `_is_version` marks the rows that the model shows: of equal rows in a run, the last. A change is in effect from its commit;
     where the source's clock jumps back, from the latest commit before it, so that no two versions overlap.
 -#}
 {% macro versions_of_rows(changes, table, found) -%}
     {%- set model = table.model -%}
     with _changes as (
-        {{ changes_of_touched_keys(changes, table, found) }}
+        {{ changes }}
     ),
     changed as (
         select * from _changes
