@@ -8,15 +8,18 @@ from jinja2 import Environment, StrictUndefined
 from rendered import look_at
 from test_gold_table import model, node, table
 
+from cdc_lakehouse.delta.statistics import Extent
 from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.columns import gold_columns
-from cdc_lakehouse.engine.window import NewMessages, Part
+from cdc_lakehouse.engine.new_messages import NewMessages
 
 FOLDER = PROJECT / "src/dbt/include/lakehouse/macros"
 ROWS = "select * from given"
 MERGED = Changes(3, keys="stored.`id` between 1 and 2")
 PARTIAL = Changes(3, 1, 1, True, MERGED.keys, is_partial=True, follows_moves=True)
-NEW = NewMessages((Part("t", 0, "dts_canal", 0, 9, True, True), Part("t", 0, "canal", 3, 4)), True)
+NEW = NewMessages(
+    (Extent(("t", 0, 0), ("t", 0, 9)), Extent(("t", 0, 3), ("t", 0, 4))), True, True, True
+)
 # The alias of a table in an anti join is used.
 TAKEN = {"AL05"}
 # What sqlfluff cannot parse though Spark can: a field of this name, and a function of SQL.

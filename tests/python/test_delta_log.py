@@ -7,6 +7,7 @@ import pytest
 
 from cdc_lakehouse.delta.disk import files_on_disk
 from cdc_lakehouse.delta.log import (
+    appended_since,
     bytes_since,
     count_commits,
     earliest_version,
@@ -72,6 +73,26 @@ def test_partitions_are_those_of_which_rows_were_written_or_changed(table):
     assert partitions_since(table, 6, 7, "format") is None
     (log / f"{6:020}.json").write_text('{"add": ')
     assert partitions_since(table, 4, 6, "format") is None
+
+
+def test_what_commits_appended_is_known_if_each_says_that_it_did_no_more(table):
+    def commit(number, *actions, says=None):
+        info = {"commitInfo": {"operation": "WRITE"} | ({"userMetadata": says} if says else {})}
+        path = table / "_delta_log" / f"{number:020}.json"
+        path.write_text("\n".join(map(json.dumps, [info, *actions])))
+
+    one, two = ({"path": path, "dataChange": True} for path in ("one", "two"))
+    commit(3, {"add": one}, {"add": two}, says="mine")
+    commit(4, {"metaData": {}})
+    commit(5, {"add": one | {"dataChange": False}}, {"remove": {"dataChange": False}})
+    commit(6, {"add": two}, says="mine")
+    commit(7, {"add": one})
+    commit(8, {"add": two}, says="another's")
+    commit(9, {"add": one}, {"remove": {"dataChange": True}}, says="mine")
+    commit(10, {"add": one}, {"cdc": {"dataChange": False}}, says="mine")
+    assert appended_since(table, 2, 6, "mine") == [[one, two], [two]]
+    assert appended_since(table, 3, 5, "mine") == appended_since(table, 6, 6, "mine") == []
+    assert all(appended_since(table, last - 1, last, "mine") is None for last in (7, 8, 9, 10, 11))
 
 
 def test_the_earliest_commit_is_the_first_that_the_log_still_has(table):

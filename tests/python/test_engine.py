@@ -5,18 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from cdc_lakehouse.delta.statistics import Extent, extent_of
 from cdc_lakehouse.delta.watermark import GENERATION
 from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_commit
 from cdc_lakehouse.engine.loss import LostRows, refuse_first_build
+from cdc_lakehouse.engine.new_messages import MANY_FILES, NewMessages, from_commits, from_rows
 from cdc_lakehouse.engine.reprocessed import read_tables, with_tables
-from cdc_lakehouse.engine.window import (
-    Build,
-    NewMessages,
-    Part,
-    Window,
-    decide_build,
-    refuse_restored,
-)
+from cdc_lakehouse.engine.window import Build, Window, decide_build, refuse_restored
 from cdc_lakehouse.errors import LakehouseError
 
 APPLICATION = "spark.databricks.delta.write.txnAppId"
@@ -128,31 +123,71 @@ def test_a_bronze_that_is_behind_what_was_read_is_refused():
 
 
 def test_the_ranges_of_new_messages_are_a_condition():
-    new = NewMessages((Part("it's", 0, "canal", 3, 8), Part("b", 2, "canal", 0, 0)))
+    new = NewMessages((Extent(("it's", 0, 3), ("it's", 0, 8)), Extent(("b", 1, 0), ("c", 2, 0))))
     assert new.ranges == (
         r"(topic = 'it\'s' and partition = 0 and offset between 3 and 8) or "
-        "(topic = 'b' and partition = 2 and offset between 0 and 0)"
+        "(topic between 'b' and 'c' and partition between 1 and 2 and offset = 0)"
     )
 
 
+ONE = ("a", 0, 0, 9, False, False)
+
+
 @pytest.mark.parametrize(
-    ("parts", "has_copies"),
+    ("rows", "has_copies"),
     [
-        ([Part("a", 0, "canal", 0, 9), Part("a", 1, "canal", 0, 9)], False),
-        ([Part("a", 0, "canal", 0, 9, has_copies=True)], True),
-        ([Part("a", 0, "canal", 0, 9), Part("a", 0, "unrouted", 20, 29)], True),
+        ([ONE, ("a", 1, 0, 9, False, False)], False),
+        ([("a", 0, 0, 9, True, False)], True),
+        ([ONE, ("a", 0, 20, 29, False, False)], True),
     ],
     ids=["two partitions", "an identity twice", "two formats of one partition"],
 )
-def test_copies_are_looked_for_where_there_can_be_some(parts, has_copies):
-    assert NewMessages(tuple(parts)).has_copies is has_copies
+def test_copies_are_looked_for_where_there_can_be_some(rows, has_copies):
+    assert from_rows(rows).has_copies is has_copies
+
+
+def file_of(first, last):
+    return Extent(("a", 0, first), ("a", 0, last))
+
+
+@pytest.mark.parametrize(
+    ("commits", "has_copies"),
+    [
+        ([[file_of(0, 9)], [file_of(10, 19)]], False),
+        ([[file_of(0, 9)], [file_of(9, 19)]], True),
+        ([[file_of(0, 9), file_of(5, 14)]], False),
+        ([[file_of(0, 9)], [Extent(("a", 1, 0), ("b", 1, 9))]], False),
+        ([[file_of(0, 9)], [Extent(("Z", 0, 9), ("b", 3, 30))]], True),
+    ],
+    ids=["one after the other", "common", "in one commit", "other partition", "several topics"],
+)
+def test_commits_that_have_each_message_once_have_copies_of_each_other_alone(commits, has_copies):
+    found = from_commits(commits)
+    assert (found.has_copies, found.has_updates) == (has_copies, False)
+    assert found.extents == tuple(extent for commit in commits for extent in commit)
+
+
+def test_of_very_many_files_a_query_is_asked():
+    commits = [[file_of(number, number)] for number in range(MANY_FILES + 1)]
+    assert from_commits(commits) is None
+    assert from_commits(commits[1:]) is not None
+
+
+def test_a_file_without_statistics_has_no_extent():
+    stats = {"numRecords": 2, "minValues": {"topic": "a", "offset": 3}}
+    stats["maxValues"] = {"topic": "b", "offset": 4}
+    file = {"stats": json.dumps(stats)}
+    assert extent_of(file, ["topic", "offset"]) == Extent(("a", 3), ("b", 4))
+    assert extent_of(file, ["topic", "partition"]) is None
+    assert extent_of({"stats": None}, ["topic"]) is None
+    assert extent_of({}, ["topic"]) is None
 
 
 @pytest.mark.parametrize("has_updates", [True, False])
 @pytest.mark.parametrize("are_known", [True, False])
 def test_messages_are_processed_again_that_come_again_on_purpose(has_updates, are_known):
-    part = Part("a", 0, "canal", 0, 9, has_updates=has_updates)
-    assert NewMessages((part,), are_known).resettles is (has_updates and are_known)
+    new = NewMessages((file_of(0, 9),), has_updates=has_updates, are_known=are_known)
+    assert new.resettles is (has_updates and are_known)
 
 
 def test_a_table_that_is_processed_again_twice_has_the_later_version():

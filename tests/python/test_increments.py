@@ -8,7 +8,7 @@ import yaml
 from conftest import LANDING, _dbt, _root
 from shop import write_messages
 
-from cdc_lakehouse.engine.change_log import plan_window
+from cdc_lakehouse.engine.change_log import find_new_messages, plan_window
 from cdc_lakehouse.engine.window import Build
 from cdc_lakehouse.runtime.paths import warehouse_path
 
@@ -100,13 +100,17 @@ def test_compaction_of_bronze_is_nothing_new(grown):
 
 
 def _plan(columns):
-    """Plan a run of silver.events; return what it reads and how many queries it took."""
+    """Plan a run of silver.events; return what it reads, what is new, and the number of queries."""
     spark = _root().newSession()
     store = spark._jsparkSession.sharedState().statusStore()
     before = store.executionsCount()
     path = warehouse_path("silver", "events")
     planned = plan_window(spark, "silver.events", path, columns, exists=True, is_asked=False)
-    return planned, store.executionsCount() - before
+    found = find_new_messages(spark, planned)
+    executions = store.executionsList(before, 10_000)
+    plans = [executions.apply(i).physicalPlanDescription() for i in range(executions.size())]
+    # To give a query a name is a command, which reads nothing.
+    return planned, found, sum("CreateViewCommand" not in plan for plan in plans)
 
 
 def test_what_is_new_is_known_without_a_query(grown, tmp_path):
@@ -116,13 +120,14 @@ def test_what_is_new_is_known_without_a_query(grown, tmp_path):
     columns = contract["models"][0]["columns"]
     grown.dbt("run", "-s", "events")
 
-    nothing, queries = grown.process.submit(_plan, columns).result()
-    assert (nothing.is_empty, nothing.build, queries) == (True, Build(exists=True), 0)
+    nothing, found, queries = grown.process.submit(_plan, columns).result()
+    assert (nothing.is_empty, nothing.build, found, queries) == (True, Build(exists=True), None, 0)
 
     grown.ingest(tmp_path)
-    planned, queries = grown.process.submit(_plan, columns).result()
+    planned, found, queries = grown.process.submit(_plan, columns).result()
     assert (planned.formats, queries) == ({"dts_canal", "unrouted"}, 0)
     assert (planned.read, planned.last > nothing.last) == (nothing.read, True)
+    assert (found.has_copies, found.has_updates, found.are_known) == (False, False, False)
     grown.dbt("run", "-s", "events")
     found = grown.query("select kind from silver.events where offset = 900 or topic = 'nowhere'")
     assert sorted(row["kind"] for row in found) == ["control", "rejected"]

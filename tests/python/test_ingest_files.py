@@ -19,6 +19,8 @@ from cdc_lakehouse.bronze import deliveries
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.console import cli
 from cdc_lakehouse.console.report import ingest_text
+from cdc_lakehouse.delta.log import appended_since
+from cdc_lakehouse.delta.statistics import Extent, extents_of
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest import files
 from cdc_lakehouse.ingest.landing import ingest_files
@@ -211,6 +213,48 @@ def test_every_flavour_of_parquet_lands(lake):
     rows = lake.rows("offset", "value", "timestamp", "partition")
     assert rows == [(n, b"m%d" % n, expected[n], m) for n in range(8) for m in range(3)]
     assert lake.commits() == 2
+
+
+@pytest.mark.parametrize(
+    ("offsets", "come_once"),
+    [
+        (([0, 1, 2], [3, 4]), True),
+        (([0, 1, 1],), False),
+        (([0, 2, 1],), False),
+        (([0, 1, 2], [2, 3]), False),
+        (([5, 6], [0, 1]), True),
+    ],
+    ids=["in order", "twice", "out of order", "in two files", "later file first"],
+)
+def test_a_commit_says_whether_each_message_comes_once(lake, offsets, come_once):
+    for number, listed in enumerate(offsets):
+        lake.put_parquet(f"{number}.parquet", kafka(listed))
+        lake.put_parquet(f"{number}b.parquet", kafka(listed, partition=4))
+    lake.put("x/lines.jsonl", b"a\na\n")
+    lake.ingest()
+    folder = warehouse_path("bronze", "messages")
+    appended = appended_since(folder, 0, 1, bronze.EACH_ONCE)
+    if not come_once:
+        assert appended is None
+        return
+    (extents,) = (extents_of(files, bronze.IDENTITY) for files in appended)
+    ends = [("shop.orders", 3, min(map(min, offsets))), ("shop.orders", 4, max(map(max, offsets)))]
+    assert all(any(e.overlaps(Extent(end, end)) for e in extents) for end in ends)
+    assert not any(e.overlaps(Extent(("y", 0, 0), ("y", 0, 9))) for e in extents)
+
+
+def test_rows_of_several_partitions_may_alternate(lake):
+    topics = ["a", "b", "a", "b"]
+    columns = {"topic": pa.array(topics), "partition": pa.array([0] * 4, pa.int32())}
+    values = {"value": pa.array([b"m"] * 4), "offset": pa.array([0, 0, 1, 7], pa.int64())}
+    lake.put_parquet("alternate.parquet", columns | values)
+    lake.put_parquet("again/back.parquet", columns | values | {"offset": pa.array([9, 9, 9, 10])})
+    described = [files.describe(str(path)) for path in sorted(lake.landing.rglob("*.parquet"))]
+    (lake.landing / "staged").mkdir()
+    back, alternate = (files.stage(file, lake.landing / "staged") for file in described)
+    assert (alternate.rises, files.come_once([alternate])) == (True, True)
+    assert alternate.offsets == {("a", 0): (0, 1), ("b", 0): (0, 7)}
+    assert (back.rises, files.come_once([back, alternate])) == (False, False)
 
 
 def test_types_of_parquet_columns_may_differ(lake):

@@ -20,6 +20,8 @@ from shop import TABLES, as_expected, expected_rows, sample_messages
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.console import cli
 from cdc_lakehouse.console.report import kafka_text
+from cdc_lakehouse.delta.log import appended_since
+from cdc_lakehouse.delta.statistics import extents_of
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.kafka.checkpoint import Checkpoint
 from cdc_lakehouse.ingest.kafka.options import Request, is_open_secret
@@ -139,6 +141,10 @@ def test_every_message_lands_byte_for_byte(lake, broker):
         for (time,) in lake.rows("ingested_at")
     } == {True}
     assert len(set(lake.rows("ingested_at"))) == 1
+    # The commit says that it has each message once, and its files where they lie.
+    (files,) = appended_since(warehouse_path("bronze", "messages"), 0, 1, bronze.EACH_ONCE)
+    found = [(extent.least, extent.greatest) for extent in extents_of(files, bronze.IDENTITY)]
+    assert (("store.orders", 0, 0), ("store.orders", 0, 1)) in found
 
     commits = lake.commits()
     again = lake.ingest("store.orders,store.one,stores")

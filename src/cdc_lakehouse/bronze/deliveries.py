@@ -10,6 +10,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse.bronze.tables import (
+    EACH_ONCE,
     FILE_COLUMNS,
     GAP_COLUMNS,
     LANDED_FILES,
@@ -36,6 +37,7 @@ def append_messages(
     formats: dict[str, str],
     ingested_at: datetime,
     transaction: tuple[str, int],
+    each_once: bool,
 ) -> None:
     """Append what is staged in `folder` to bronze.messages in one commit.
 
@@ -44,6 +46,7 @@ def append_messages(
         formats: the format of each topic.
         ingested_at: for all the messages.
         transaction: application and version; Delta does nothing if it has committed them before.
+        each_once: whether no message is there twice; the commit says so.
     """
     columns = ", ".join(f"{name} {kind}" for name, kind, _ in MESSAGE_COLUMNS[:-2])
     columns = columns.replace("timestamp_type", "timestampType")
@@ -68,6 +71,8 @@ def append_messages(
     )
     application, version = transaction
     writer = append(frame, MESSAGES).option("txnAppId", application).option("txnVersion", version)
+    if each_once:
+        writer = writer.option("userMetadata", EACH_ONCE)
     writer.save()
 
 

@@ -13,6 +13,8 @@ from cdc_lakehouse.sql import identifier, quoted
 
 # What tells a message from all others, however often it is delivered.
 IDENTITY = ["topic", "partition", "offset"]
+# What a commit of bronze.messages says of itself if it brought messages alone, and none twice.
+EACH_ONCE = "each message of this commit comes once in it"
 HEADERS = "array<struct<key: string, value: binary>>"
 MESSAGES = "messages"
 LANDED_FILES = "landed_files"

@@ -113,6 +113,30 @@ def partitions_since(path: Path, version: int, last: int, column: str) -> set[st
     return values
 
 
+def appended_since(path: Path, version: int, last: int, saying: str) -> list[list[dict]] | None:
+    """Return the files that each commit after `version` up to `last` has appended to a table.
+
+    Returns:
+        None if a commit did anything else to the table's rows or does not say `saying`, its user
+        metadata, or if it cannot be read. Compaction does nothing to the rows.
+    """
+    appended = []
+    try:
+        for commit in range(version + 1, last + 1):
+            actions = list(_actions_of(path, commit))
+            changed = [name for a in actions for name in a if a[name].get("dataChange")]
+            if any("cdc" in action for action in actions) or "remove" in changed:
+                return None
+            if "add" in changed:
+                said = [a["commitInfo"].get("userMetadata") for a in actions if "commitInfo" in a]
+                if said != [saying]:
+                    return None
+                appended.append([action["add"] for action in actions if "add" in action])
+    except (OSError, ValueError):
+        return None
+    return appended
+
+
 def earliest_version(path: Path) -> int | None:
     """Return the number of the oldest commit that the table's log still holds."""
     return min((int(commit.stem) for commit in _commits(path)), default=None)
@@ -136,14 +160,18 @@ def count_commits(path: Path) -> int:
     return sum(1 for _ in _commits(path))
 
 
+def live_files_in_log(path: Path) -> list[dict] | None:
+    """Return the files that a table consists of, from its latest checksum; None of many files."""
+    return (last_checksum(path) or {}).get("allFiles")
+
+
 def count_rows(spark: SparkSession, path: Path) -> int:
     """Return the number of rows of a table, from its latest checksum if that names its files."""
-    files = (last_checksum(path) or {}).get("allFiles")
     try:
         return sum(
             json.loads(file["stats"])["numRecords"]
             - (file.get("deletionVector") or {}).get("cardinality", 0)
-            for file in files
+            for file in live_files_in_log(path)
         )
     except (TypeError, KeyError):  # of many files, or of files without statistics, Delta reads them
         return spark.read.format("delta").load(str(path)).count()
@@ -207,8 +235,12 @@ def _actions_since(path: Path, version: int, last: int | None = None) -> Iterato
         newest = _last_commit(path)
         last = int(newest.stem) if newest else -1
     for commit in range(version + 1, last + 1):
-        with open(path / LOG / f"{commit:020}.json", encoding="utf-8") as actions:
-            yield from map(json.loads, actions)
+        yield from _actions_of(path, commit)
+
+
+def _actions_of(path: Path, commit: int) -> Iterator[dict]:
+    with open(path / LOG / f"{commit:020}.json", encoding="utf-8") as actions:
+        yield from map(json.loads, actions)
 
 
 def _last_commit(path: Path) -> Path | None:

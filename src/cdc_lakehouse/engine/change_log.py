@@ -6,9 +6,12 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse.bronze.tables import EACH_ONCE, IDENTITY
 from cdc_lakehouse.delta.log import (
+    appended_since,
     earliest_version,
     keeps_rows_since,
+    live_files_in_log,
     partitions_since,
     read_beside,
     snapshot,
@@ -16,6 +19,7 @@ from cdc_lakehouse.delta.log import (
     transaction_version,
     write_beside,
 )
+from cdc_lakehouse.delta.statistics import extents_of
 from cdc_lakehouse.delta.stored_columns import (
     changed_columns,
     required_columns,
@@ -36,16 +40,9 @@ from cdc_lakehouse.engine.latest_changes import (
     sequences_of,
 )
 from cdc_lakehouse.engine.loss import LostRows, query_of_lost_rows
+from cdc_lakehouse.engine.new_messages import QUERY, NewMessages, from_commits, from_rows
 from cdc_lakehouse.engine.reprocessed import PROPERTY, with_tables
-from cdc_lakehouse.engine.window import (
-    PARTS,
-    Build,
-    NewMessages,
-    Part,
-    Window,
-    decide_build,
-    refuse_restored,
-)
+from cdc_lakehouse.engine.window import Build, Window, decide_build, refuse_restored
 from cdc_lakehouse.runtime.paths import warehouse_path
 
 DELETION_VECTORS = "delta.enableDeletionVectors"
@@ -114,17 +111,38 @@ def formats_between(spark: SparkSession, read: int, last: int) -> frozenset[str]
 
 
 def find_new_messages(spark: SparkSession, window: Window) -> NewMessages | None:
-    """Make the temporary view new_deliveries and look at what is in it; None if nothing is new."""
+    """Make the temporary view new_deliveries and say what is in it; None if nothing is new.
+
+    The log tells where every commit has only brought messages, each once; if not, the messages do.
+    """
     if window.is_empty:
         return None
     spark.sql(window.deliveries).createOrReplaceTempView("new_deliveries")
-    found = NewMessages(tuple(Part(*row) for row in spark.sql(PARTS).collect()))
+    found = _told_by_log(window) or from_rows(spark.sql(QUERY).collect())
     if window.read is None:
         return found
-    if not found.parts:
+    if not found.extents:
         return None
+    return replace(found, are_known=_are_known(spark, window, found))
+
+
+def _told_by_log(window: Window) -> NewMessages | None:
+    since = -1 if window.read is None else window.read
+    commits = appended_since(warehouse_path(*MESSAGES.split(".")), since, window.last, EACH_ONCE)
+    extents = [extents_of(files, IDENTITY) for files in commits or ()]
+    return None if commits is None or None in extents else from_commits(extents)
+
+
+def _are_known(spark: SparkSession, window: Window, found: NewMessages) -> bool:
+    """Tell whether the change log has rows where the new messages lie: its files, or a query."""
+    files = live_files_in_log(window.path)
+    extents = None if files is None else extents_of(files, IDENTITY)
+    if extents is not None and not any(
+        new.overlaps(settled) for new in found.extents for settled in extents
+    ):
+        return False
     known = spark.sql(f"select 1 from {window.table} where {found.ranges} limit 1")
-    return NewMessages(found.parts, are_known=bool(known.collect()))
+    return bool(known.collect())
 
 
 def find_latest_changes(

@@ -1,6 +1,5 @@
 """What a run of the change log reads of bronze.messages, decided from plain values."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,20 +9,6 @@ from cdc_lakehouse.delta import statements
 from cdc_lakehouse.delta.stored_columns import changed_columns, columns_to_add
 from cdc_lakehouse.engine.loss import LostRows, refuse_rebuild
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.sql import quoted
-
-# The query of the `Part`s of the view new_deliveries.
-PARTS = """
-    select
-        topic,
-        partition,
-        format,
-        min(offset) as first_offset,
-        max(offset) as last_offset,
-        count(*) > count(distinct offset) as has_copies,
-        bool_or(is_update) as has_updates
-    from new_deliveries
-    group by topic, partition, format"""
 
 
 @dataclass(frozen=True)
@@ -151,52 +136,3 @@ def refuse_restored(table: str, read: int | None, last: int) -> None:
             "bronze was restored or made anew. Run `dbt run --full-refresh` to build from what it "
             "holds now."
         )
-
-
-@dataclass(frozen=True)
-class Part:
-    """The new messages of one topic, partition and format.
-
-    `has_copies`: an identity comes twice; `has_updates`: some come a second time on purpose.
-    """
-
-    topic: str
-    partition: int
-    format: str
-    first_offset: int
-    last_offset: int
-    has_copies: bool = False
-    has_updates: bool = False
-
-    @property
-    def condition(self) -> str:
-        return (
-            f"(topic = {quoted(self.topic)} and partition = {self.partition} "
-            f"and offset between {self.first_offset} and {self.last_offset})"
-        )
-
-
-@dataclass(frozen=True)
-class NewMessages:
-    """What is new in a window; `are_known`: the change log has rows in the same ranges."""
-
-    parts: tuple[Part, ...]
-    are_known: bool = False
-
-    @property
-    def ranges(self) -> str:
-        """The condition on a row that its message may be one of these."""
-        return " or ".join(part.condition for part in self.parts)
-
-    @property
-    def has_copies(self) -> bool:
-        """Whether a message may come twice; deliveries in two formats may be of one message."""
-        partitions = Counter((part.topic, part.partition) for part in self.parts)
-        return any(part.has_copies for part in self.parts) or any(
-            count > 1 for count in partitions.values()
-        )
-
-    @property
-    def resettles(self) -> bool:
-        """Whether messages that have been processed are to be processed again."""
-        return self.are_known and any(part.has_updates for part in self.parts)

@@ -7,8 +7,9 @@ import re
 import stat
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from uuid import uuid4
 
@@ -67,6 +68,9 @@ class File:
     longest: int = 0  # bytes of a value
     messages: Counter[str] = field(default_factory=Counter)  # by topic
     highest: dict[str, int] = field(default_factory=dict)  # partition, by topic
+    # The first and the last offset of each topic and partition, and whether all rise.
+    offsets: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    rises: bool = True
 
 
 def find_files(root: str, refuse: Callable[[str, Exception], None]) -> Iterator[str]:
@@ -156,6 +160,7 @@ def _count(file: File, batch: pa.RecordBatch) -> None:
         topic = row["topic"]
         file.messages[topic] += row["partition_count"]
         file.highest[topic] = max(row["partition_max"], file.highest.get(topic, -1))
+    file.rises = file.rises and _rises(file, batch)
     lengths = pc.binary_length(batch["value"])
     longest = pc.max(lengths).as_py() or 0
     file.longest = max(longest, file.longest)
@@ -165,6 +170,33 @@ def _count(file: File, batch: pa.RecordBatch) -> None:
             "them. Export the file without that message."
         )
     file.bytes += pc.sum(lengths).as_py() or 0
+
+
+def _rises(file: File, batch: pa.RecordBatch) -> bool:
+    """Tell whether the offsets of each topic and partition rise, and note the ends of them."""
+    topic, partition, offset = (batch[name] for name in NEEDED[:3])
+    goes_on = pc.and_(*(pc.equal(each[1:], each[:-1]) for each in (topic, partition)))
+    if pc.any(pc.and_(goes_on, pc.less_equal(offset[1:], offset[:-1]))).as_py():
+        return False
+    ends = [row + 1 for row in pc.indices_nonzero(pc.invert(goes_on)).to_pylist()]
+    for begin, end in pairwise(dict.fromkeys([0, *ends, batch.num_rows])):
+        place = topic[begin].as_py(), partition[begin].as_py()
+        first, last = offset[begin].as_py(), offset[end - 1].as_py()
+        if place in file.offsets:
+            earliest, latest = file.offsets[place]
+            if first <= latest:
+                return False
+            first = earliest
+        file.offsets[place] = first, last
+    return True
+
+
+def come_once(files: Sequence[File]) -> bool:
+    """Tell whether no message is in some files twice; only if offsets rise it is known."""
+    runs = sorted((*place, *ends) for file in files for place, ends in file.offsets.items())
+    return all(file.rises for file in files) and all(
+        earlier[:2] != later[:2] or earlier[3] < later[2] for earlier, later in pairwise(runs)
+    )
 
 
 def _row_groups(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

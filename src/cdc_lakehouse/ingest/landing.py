@@ -20,6 +20,7 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.files import (
     UNFIT,
     File,
+    come_once,
     describe,
     digest_of,
     find_files,
@@ -209,7 +210,7 @@ class _Ingest:
             try:
                 transaction = (APPLICATION, batch)
                 deliveries.append_messages(
-                    self.spark, self.staging, formats, self.began_at, transaction
+                    self.spark, self.staging, formats, self.began_at, transaction, come_once(files)
                 )
             except (PySparkException, Py4JError):
                 # A killed run's Java may live on for a moment and commit the batch itself.

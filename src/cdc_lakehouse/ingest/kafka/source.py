@@ -119,6 +119,8 @@ class _Run:
     def run_until_done(self, frame: DataFrame) -> None:
         writer = frame.writeStream.format("delta").queryName(f"kafka-{self.request.name}")
         writer = writer.option("checkpointLocation", str(self.checkpoint.path))
+        # Kafka has an offset once, and a micro-batch reads it once.
+        writer = writer.option("userMetadata", bronze.EACH_ONCE)
         if self.request.every is not None:
             writer = writer.trigger(processingTime=f"{self.request.every} seconds")
         elif self.request.limit:

@@ -4,8 +4,9 @@ from dbt.adapters.base.relation import BaseRelation
 
 from cdc_lakehouse.delta.statements import set_properties
 from cdc_lakehouse.engine import change_log
+from cdc_lakehouse.engine.new_messages import NewMessages
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
-from cdc_lakehouse.engine.window import NewMessages, Window
+from cdc_lakehouse.engine.window import Window
 from dbt.adapters.lakehouse.tables import Macros, TablesAdapter
 
 OUTCOMES = "select * from outcomes"
