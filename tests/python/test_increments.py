@@ -67,6 +67,7 @@ def grown(open_lakehouse, tmp_path_factory):
     lakehouse.dbt("run")
     for path, away in lakehouse.old_files.items():
         away.rename(path)
+    lakehouse.timings = json.loads((lakehouse.home / "timings" / "dbt-run.json").read_text())
     return lakehouse
 
 
@@ -84,6 +85,18 @@ def test_an_increment_writes_what_is_new(grown):
     assert metrics["numTargetRowsUpdated"] == "1"
     # A row of a large file is marked, the file is not written again.
     assert metrics["numTargetRowsCopied"] == "0"
+
+
+def test_the_timings_say_what_each_model_wrote(grown):
+    wrote = {
+        step["part"]: step["rows_written"]
+        for step in grown.timings["steps"]
+        if step["name"] == "writes and commits"
+    }
+    assert wrote == {"events": 1, "orders": 1, "orders_history": 2}
+    steps = {step["part"]: step for step in grown.timings["steps"]}
+    assert "payments" not in steps  # it had no news, and nothing was asked
+    assert all(step["seconds"] >= 0 for step in grown.timings["steps"])
 
 
 def test_a_table_without_changes_makes_no_commit(grown):

@@ -52,6 +52,11 @@ SAYS = {
         r"^crm\.customers +0 +37 +33 ",
         r"^legacy\.audit +0 +2 +0 ",
     ],
+    "lakehouse timings": [
+        r"^ingest files, 20.* s, of which",
+        r"^dbt build, 20.* s, of which",
+        r"^events +[0-9]",
+    ],
     "lakehouse reroute": ["Nothing to reroute"],
     "lakehouse replay --reason not_avro": [r"^shop\.payments +not_avro +dts_avro +1$"],
     "dbt run": ["Completed successfully", r"OK created sql current_state model gold\.products2 "],

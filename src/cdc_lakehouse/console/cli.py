@@ -14,6 +14,7 @@ from cdc_lakehouse.console.commands import (
     replay,
     setup,
     show,
+    timings,
 )
 from cdc_lakehouse.errors import LakehouseError
 
@@ -26,6 +27,7 @@ FAMILIES = (
     replay,
     maintain,
     show,
+    timings,
     add_table,
     add_format,
     erase,

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from cdc_lakehouse.routes import Routes, read_routes
 from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import lakehouse_dir, make_folder, warehouse_path
 from cdc_lakehouse.runtime.session import MANY_BYTES, compile_plans, open_session, stopping
+from cdc_lakehouse.runtime.timings import Recorder, Step
 
 APPLICATION = "lakehouse ingest files"
 
@@ -60,12 +61,15 @@ def ingest_files(
     if topic == "":
         raise LakehouseError("The topic is empty. Name one, or leave --topic out.")
     routes = read_routes(Path(project_dir))
-    with _writing() as (spark, staging):
-        return _Ingest(spark, routes, staging).run(root, topic)
+    timings = Recorder()
+    with _writing(timings) as (spark, staging):
+        report = _Ingest(spark, routes, staging, timings).run(root, topic)
+        report.notes += filter(None, [timings.finish("ingest-files", spark)])
+    return report
 
 
 @contextmanager
-def _writing() -> Iterator[tuple[SparkSession, Path]]:
+def _writing(timings: Recorder) -> Iterator[tuple[SparkSession, Path]]:
     """Yield Spark and a folder to stage files in, to the one ingest of files at work."""
     temporary = make_folder(lakehouse_dir() / "tmp")
     busy = "One ingest of files runs at a time: run again when it has ended."
@@ -80,8 +84,9 @@ def _writing() -> Iterator[tuple[SparkSession, Path]]:
                 # A file for each format is open, so that nothing has to be sorted by it.
                 "spark.sql.maxConcurrentOutputFileWriters": "16",
             }
-            spark = open_session(metastore=False, overrides=cheap)
-            bronze.create_tables(spark)
+            with timings.step("ingest", "starts Spark"):
+                spark = open_session(metastore=False, overrides=cheap)
+                bronze.create_tables(spark)
             landed = bytes_since(warehouse_path("bronze", "messages"), None)
             compile_plans(spark, landed is None or landed > MANY_BYTES)
             yield spark, Path(staging)
@@ -90,24 +95,35 @@ def _writing() -> Iterator[tuple[SparkSession, Path]]:
 class _Ingest:
     """One run: the intent goes to bronze.landed_files first, then the messages, as one commit."""
 
-    def __init__(self, spark: SparkSession, routes: Routes, staging: Path):
+    def __init__(self, spark: SparkSession, routes: Routes, staging: Path, timings: Recorder):
         self.spark, self.routes, self.staging = spark, routes, staging
+        self.timings = timings
         self.began_at, self.clock = datetime.now(UTC), time.monotonic()
         self.report = IngestReport()
 
     def run(self, root: str, topic: str | None) -> IngestReport:
-        self.reroute()
-        known, batch = self.known_files(root)
-        paths = list(find_files(root, self.refuse))
-        self.report.found = len(paths)
-        new = [file for path in paths if (file := self.new_file(path, known.get(path, [])))]
+        with self.step("reroutes"):
+            self.reroute()
+        with self.step("finds new files"):
+            known, batch = self.known_files(root)
+            paths = list(find_files(root, self.refuse))
+            self.report.found = len(paths)
+            new = [file for path in paths if (file := self.new_file(path, known.get(path, [])))]
         progress(f"{len(paths):,} files found, {len(new):,} of them new")
-        files = self.stage_new(new, known, topic)
+        with self.step("reads and stages files") as step:
+            files = self.stage_new(new, known, topic)
+            step.bytes_read += sum(file.size for file in files)
+            step.rows_read += sum(file.messages.total() for file in files)
         if files:
-            self.record_intent(files, batch)
-            self.land(files, batch)
+            with self.step("records files"):
+                self.record_intent(files, batch)
+            with self.step("appends messages"):
+                self.land(files, batch)
         self.report.seconds = time.monotonic() - self.clock
         return self.report
+
+    def step(self, name: str) -> AbstractContextManager[Step]:
+        return self.timings.step("ingest", name, self.spark)
 
     def reroute(self) -> None:
         try:

@@ -26,6 +26,7 @@ from cdc_lakehouse.runtime.jars import installed_jars
 from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import open_session, stopping
+from cdc_lakehouse.runtime.timings import Recorder
 
 PAUSE = "Waiting for next trigger"
 
@@ -53,12 +54,18 @@ def ingest_kafka(request: Request, project_dir: str | Path = ".") -> KafkaReport
     busy = "One run of a Kafka stream at a time: wait for it to end, or name another with --name."
     again = "When the cause is removed, the next run completes what was begun."
     with hold(f"kafka-{request.name}", busy), stopping("The ingest", again):
-        spark = open_session(metastore=False)
-        bronze.create_tables(spark)
-        rerouted = _reroute(spark, routes)
+        timings = Recorder()
+        with timings.step("ingest", "starts Spark"):
+            spark = open_session(metastore=False)
+            bronze.create_tables(spark)
+        with timings.step("ingest", "reroutes", spark):
+            rerouted = _reroute(spark, routes)
         options = source_options(spark, request)
-        with Cluster(spark, options) as cluster:
+        with Cluster(spark, options) as cluster, timings.step("ingest", "lands", spark) as step:
             report = _Run(spark, request, routes, cluster, began_at).land(options)
+            # A stream's own thread does not bear the mark of the step.
+            step.rows_written += sum(landed for *_, landed, _, _ in report.landed)
+        report.notes += filter(None, [timings.finish("ingest-kafka", spark)])
     report.rerouted, report.seconds = rerouted, time.monotonic() - clock
     return report
 

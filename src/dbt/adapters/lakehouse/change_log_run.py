@@ -33,7 +33,8 @@ class ChangeLogRun:
             self.macros["log"](build.said, info=True)
         if self.window.preparation:
             self.adapter.execute(self.window.preparation)
-        found = change_log.find_new_messages(self.adapter.spark, self.window)
+        with self.adapter.step("finds new messages"):
+            found = change_log.find_new_messages(self.adapter.spark, self.window)
         if found is None:
             self.macros["nothing_new"]()
         else:
@@ -42,14 +43,16 @@ class ChangeLogRun:
     def _process(self, found: NewMessages) -> None:
         self._name_messages(found)
         spark, names = self.adapter.spark, self.macros["names_of_dropped_table"]()
-        known = change_log.find_latest_changes(spark, self.window, found, names)
+        with self.adapter.step("finds the latest changes"):
+            known = change_log.find_latest_changes(spark, self.window, found, names)
         self.adapter.name_query("outcomes", self.sql)
         self.macros["get_assert_columns_equivalent"](OUTCOMES)
         if self.adapter.reads_a_part_only(self.sql):
             self.macros["nothing_written"]()
             return
         self._write(found)
-        change_log.keep_latest_changes(spark, self.window, known, names)
+        with self.adapter.step("counts what was processed"):
+            change_log.keep_latest_changes(spark, self.window, known, names)
 
     def _name_messages(self, found: NewMessages) -> None:
         """Make the temporary views that the formats' models read.

@@ -2,12 +2,13 @@
 
 import re
 import threading
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from dbt.adapters.contracts.connection import Connection, ConnectionState
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import session
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkCredentials
 from dbt.flags import get_flags
@@ -32,12 +33,19 @@ from cdc_lakehouse.runtime.session import (
     ended_java,
     open_session,
 )
+from cdc_lakehouse.runtime.timings import Recorder, Step
 from cdc_lakehouse.sql import quoted
 
 # A statement that can change settings, maybe behind comments.
 _SETS = re.compile(r"(?is)(?:\s|--[^\n]*\n|/\*.*?\*/)*set\b")
 
 ONE_AT_A_TIME = "Only one dbt can use it at a time: wait for it to end, or stop it."
+
+# The steps of the dbt command at work, and for which node its threads do theirs.
+TIMINGS = Recorder()
+_at_work = threading.local()
+
+logger = AdapterLogger("Lakehouse")
 
 _lock = threading.Lock()
 _root: SparkSession | None = None
@@ -95,8 +103,9 @@ def root_session(overrides: dict[str, str]) -> SparkSession:
         if spark is None:
             # A second thread that fails as the first did has to say the same.
             _held = _held or hold("metastore", ONE_AT_A_TIME)
-            spark = open_session(metastore=True, overrides=overrides, is_long=_has_much_to_do())
-            attach_tables(spark)
+            with TIMINGS.step("dbt", "starts Spark"):
+                spark = open_session(metastore=True, overrides=overrides, is_long=_has_much_to_do())
+                attach_tables(spark)
         if _root is None or project != _project:
             register_functions(spark, project)
         _root, _home, _project = spark, home, project
@@ -115,6 +124,11 @@ def _has_much_to_do() -> bool:
 def holds_metastore() -> bool:
     """Tell whether this process is the one that uses the metastore."""
     return _held is not None
+
+
+def step_of_node(name: str, spark: SparkSession) -> AbstractContextManager[Step]:
+    """Record a step of the node that this thread is at."""
+    return TIMINGS.step(getattr(_at_work, "node", "dbt"), name, spark)
 
 
 @contextmanager
@@ -136,13 +150,13 @@ class Cursor(session.Cursor):
     def execute(self, sql: str, *parameters: Any) -> None:
         self._rows = None
         self.snapshots.clear()
-        with short_errors():
+        with short_errors(), step_of_node("runs a statement", self.spark):
             self._df = self.spark.sql(sql % parameters if parameters else sql)
             if _SETS.match(sql):
                 refuse_other_meanings(restore_meanings(self.spark), "A SET statement")
 
     def fetchall(self):
-        with short_errors():
+        with short_errors(), step_of_node("fetches rows", self.spark):
             return super().fetchall()
 
     def fetchone(self):
@@ -175,6 +189,16 @@ class SessionHandle(session.Connection):
 
 class LakehouseConnectionManager(SparkConnectionManager):
     TYPE = "lakehouse"
+
+    def set_connection_name(self, name: str | None = None) -> Connection:
+        # model.PROJECT.NAME, test.PROJECT.NAME.HASH; what is no node has no dots.
+        _at_work.node = (["dbt"] if name is None else name.split("."))[:3][-1]
+        return super().set_connection_name(name)
+
+    def cleanup_all(self) -> None:
+        super().cleanup_all()
+        if trouble := TIMINGS.finish(f"dbt-{get_flags().WHICH}", _root):
+            logger.warning(trouble)
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:

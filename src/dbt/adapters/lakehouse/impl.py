@@ -18,7 +18,11 @@ from cdc_lakehouse.package import PACKAGE, has_silver
 from cdc_lakehouse.routes import read_routes
 from cdc_lakehouse.runtime.project import use_project
 from dbt.adapters.lakehouse.config import LakehouseConfig
-from dbt.adapters.lakehouse.connections import LakehouseConnectionManager, short_errors
+from dbt.adapters.lakehouse.connections import (
+    TIMINGS,
+    LakehouseConnectionManager,
+    short_errors,
+)
 from dbt.adapters.lakehouse.gold import GoldAdapter
 from dbt.adapters.lakehouse.seeds import SeedsAdapter
 from dbt.adapters.lakehouse.silver import SilverAdapter
@@ -43,6 +47,7 @@ class LakehouseAdapter(GoldAdapter, SilverAdapter, SeedsAdapter):
 
     def __init__(self, config, mp_context):
         super().__init__(config, mp_context)
+        TIMINGS.begin()
         # `dbt debug` brings the profile alone.
         use_project(getattr(config, "project_root", None) or get_flags().PROJECT_DIR)
 

@@ -1,7 +1,8 @@
 """What every materialization asks of Delta and of Spark."""
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_commi
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import FEW_BYTES, compile_plans
 from cdc_lakehouse.sql import quoted
-from dbt.adapters.lakehouse.connections import short_errors
+from dbt.adapters.lakehouse.connections import short_errors, step_of_node
 
 # The names that dbt gives a reference of which it takes no row, or those of some time.
 PARTS = ("_dbt_limit_subq", "_dbt_et_filter_subq")
@@ -82,6 +83,12 @@ class TablesAdapter(SparkAdapter):
         """The session of this thread."""
         return self.connections.get_thread_connection().handle.handle.spark
 
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Record a step of the node at work for `lakehouse timings`."""
+        with short_errors(), step_of_node(name, self.spark):
+            yield
+
     def _query(self, sql: str) -> DataFrame:
         with short_errors():
             return self.spark.sql(sql)
@@ -89,7 +96,7 @@ class TablesAdapter(SparkAdapter):
     def rows(self, sql: str) -> list[Row]:
         """Return the rows of a query."""
         self._log("asks", sql)
-        with short_errors():
+        with self.step("asks"):
             return self.spark.sql(sql).collect()
 
     def _log(self, what: str, sql: str) -> None:
@@ -205,7 +212,8 @@ class TablesAdapter(SparkAdapter):
         One that SQL makes is analysed at each mention.
         """
         self._log(f"names {name}", sql)
-        self._query(sql).createOrReplaceTempView(name)
+        with self.step(f"names {name}"):
+            self._query(sql).createOrReplaceTempView(name)
 
     def stage(self, name: str, sql: str) -> None:
         """Run a query and keep its rows, as the temporary view `name` of this thread.
@@ -214,7 +222,7 @@ class TablesAdapter(SparkAdapter):
         """
         self._log(f"stages as {name}", sql)
         self.connections.get_thread_connection().handle.handle.snapshots.clear()
-        with short_errors(), set_for_one_statement(self.spark, INFER_NOTHING):
+        with self.step(f"stages {name}"), set_for_one_statement(self.spark, INFER_NOTHING):
             self._query(sql).localCheckpoint().createOrReplaceTempView(name)
 
     def name_rows(self, name: str, schema: str, rows: list[tuple]) -> None:
@@ -247,6 +255,6 @@ class TablesAdapter(SparkAdapter):
         """
         mark = self.mark(relation, source)
         values = settings_of_commit(source, version, mark, rebuild, row_by_row, is_staged)
-        with set_for_one_statement(self.spark, values):
+        with self.step("writes and commits"), set_for_one_statement(self.spark, values):
             response, _ = self.execute(statement, auto_begin=True)
         return response
