@@ -9,8 +9,8 @@ changes as (
         *,
         if(operation in ('update_before', 'update_after'), operation, 'change') as part,
         xxhash64(kind, operation, map_entries(before), map_entries(after)) as content
-    from {{ ref('events') }}
-    where kind in ('row_change', 'truncate')
+    from {{ ref('placed_changes') }}
+    where shares_place
 
 )
 

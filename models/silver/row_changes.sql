@@ -18,10 +18,26 @@ paired as (
         case when operation = 'update_after' then lag(before_is_complete) over halves end as first_half_is_complete,
         operation = 'update_before' and lead(operation) over halves = 'update_after' as has_second_half
     from first_deliveries
+    where operation in ('update_before', 'update_after')
     window halves as (
         partition by format, database_name, schema_name, table_name, sequence
         order by if(operation = 'update_before', 0, 1), bronze_version, topic, partition, offset
     )
+
+),
+
+changes as (
+
+    select
+        *,
+        cast(null as map<string, string>) as first_half,
+        cast(null as boolean) as first_half_is_complete
+    from first_deliveries
+    where operation not in ('update_before', 'update_after')
+    union all
+    select * except (has_second_half)
+    from paired
+    where not has_second_half
 
 )
 
@@ -51,5 +67,4 @@ select
     bronze_version,
     is_late,
     loaded_at
-from paired
-where not has_second_half
+from changes
