@@ -2,7 +2,8 @@
 
 import re
 import threading
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -33,7 +34,7 @@ from cdc_lakehouse.runtime.session import (
     ended_java,
     open_session,
 )
-from cdc_lakehouse.runtime.timings import Recorder, Step
+from cdc_lakehouse.runtime.timings import Recorder
 from cdc_lakehouse.sql import quoted
 
 # A statement that can change settings, maybe behind comments.
@@ -126,11 +127,6 @@ def holds_metastore() -> bool:
     return _held is not None
 
 
-def step_of_node(name: str, spark: SparkSession) -> AbstractContextManager[Step]:
-    """Record a step of the node that this thread is at."""
-    return TIMINGS.step(getattr(_at_work, "node", "dbt"), name, spark)
-
-
 @contextmanager
 def short_errors():
     """Let an error of Spark reach the user as its message, without plans and stacks."""
@@ -138,6 +134,13 @@ def short_errors():
         yield
     except (PySparkException, Py4JError, ConnectionError, LakehouseError) as error:
         raise DbtRuntimeError(ended_java(error) or short_message(error)) from None
+
+
+@contextmanager
+def step_of_node(name: str, spark: SparkSession) -> Iterator[None]:
+    """Record a step of the node that this thread is at; its errors are short."""
+    with short_errors(), TIMINGS.step(getattr(_at_work, "node", "dbt"), name, spark):
+        yield
 
 
 class Cursor(session.Cursor):
@@ -150,13 +153,13 @@ class Cursor(session.Cursor):
     def execute(self, sql: str, *parameters: Any) -> None:
         self._rows = None
         self.snapshots.clear()
-        with short_errors(), step_of_node("runs a statement", self.spark):
+        with step_of_node("runs a statement", self.spark):
             self._df = self.spark.sql(sql % parameters if parameters else sql)
             if _SETS.match(sql):
                 refuse_other_meanings(restore_meanings(self.spark), "A SET statement")
 
     def fetchall(self):
-        with short_errors(), step_of_node("fetches rows", self.spark):
+        with step_of_node("fetches rows", self.spark):
             return super().fetchall()
 
     def fetchone(self):

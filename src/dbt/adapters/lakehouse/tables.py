@@ -1,8 +1,8 @@
 """What every materialization asks of Delta and of Spark."""
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Row, SparkSession
 
 from cdc_lakehouse.delta.log import bytes_since, is_table, last_transactions, properties_of
 from cdc_lakehouse.delta.log import snapshot as latest
@@ -83,15 +83,9 @@ class TablesAdapter(SparkAdapter):
         """The session of this thread."""
         return self.connections.get_thread_connection().handle.handle.spark
 
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
+    def step(self, name: str) -> AbstractContextManager[None]:
         """Record a step of the node at work for `lakehouse timings`."""
-        with short_errors(), step_of_node(name, self.spark):
-            yield
-
-    def _query(self, sql: str) -> DataFrame:
-        with short_errors():
-            return self.spark.sql(sql)
+        return step_of_node(name, self.spark)
 
     def rows(self, sql: str) -> list[Row]:
         """Return the rows of a query."""
@@ -213,7 +207,7 @@ class TablesAdapter(SparkAdapter):
         """
         self._log(f"names {name}", sql)
         with self.step(f"names {name}"):
-            self._query(sql).createOrReplaceTempView(name)
+            self.spark.sql(sql).createOrReplaceTempView(name)
 
     def stage(self, name: str, sql: str) -> None:
         """Run a query and keep its rows, as the temporary view `name` of this thread.
@@ -223,7 +217,7 @@ class TablesAdapter(SparkAdapter):
         self._log(f"stages as {name}", sql)
         self.connections.get_thread_connection().handle.handle.snapshots.clear()
         with self.step(f"stages {name}"), set_for_one_statement(self.spark, INFER_NOTHING):
-            self._query(sql).localCheckpoint().createOrReplaceTempView(name)
+            self.spark.sql(sql).localCheckpoint().createOrReplaceTempView(name)
 
     def name_rows(self, name: str, schema: str, rows: list[tuple]) -> None:
         """Give rows a name, a temporary view of this thread."""
