@@ -223,14 +223,15 @@ def test_a_write_of_messages_reads_row_by_row_and_a_merge_of_staged_rows_keeps_n
     }
 
 
-def test_the_settings_of_a_write_that_fails_are_not_those_of_the_next_statement():
+def test_a_write_that_fails_leaves_the_settings_as_they_were():
     class Conf(dict):
         set, unset = dict.__setitem__, dict.__delitem__
 
     class Session:
-        conf = Conf()
+        conf = Conf({VERSION: "6"})
 
-    with pytest.raises(ZeroDivisionError), set_for_one_statement(Session, {APPLICATION: "a"}):
-        assert Session.conf == {APPLICATION: "a"}
+    values = {APPLICATION: "a", VERSION: "7"}
+    with pytest.raises(ZeroDivisionError), set_for_one_statement(Session, values):
+        assert Session.conf == values
         raise ZeroDivisionError
-    assert Session.conf == {}
+    assert Session.conf == {VERSION: "6"}

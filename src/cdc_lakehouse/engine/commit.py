@@ -55,11 +55,12 @@ def settings_of_transaction(
 
 @contextmanager
 def set_for_one_statement(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    """Let what runs inside have the settings, and nothing after it, however it ends."""
+    """Let what runs inside have the settings, and what comes after it those from before."""
+    before = {name: spark.conf.get(name, None) for name in values}
     try:
         for name, value in values.items():
             spark.conf.set(name, value)
         yield
     finally:
-        for name in values:
-            spark.conf.unset(name)
+        for name, value in before.items():
+            spark.conf.unset(name) if value is None else spark.conf.set(name, value)
