@@ -181,11 +181,20 @@ def read_kept(spark: SparkSession, path: Path) -> LatestChanges | None:
 
 
 def keep_latest_changes(
-    spark: SparkSession, window: Window, known: LatestChanges, names_of_dropped: str
+    spark: SparkSession,
+    window: Window,
+    known: LatestChanges,
+    names_of_dropped: str,
+    staged: str | None,
 ) -> None:
-    """Leave for the next run how far this one has come, and what it has settled."""
+    """Leave for the next run how far this one has come, and what it has settled.
+
+    Args:
+        names_of_dropped: as of `query_of_latest`.
+        staged: a view of the rows that this run has written, if they are kept.
+    """
     since = -1 if window.read is None else window.read
-    rows = spark.sql(query_of_latest(window.table, since, names_of_dropped)).collect()
+    rows = spark.sql(query_of_latest(staged or window.table, since, names_of_dropped)).collect()
     version = snapshot(spark, window.path).version()
     latest = known.with_run(version, Run(window.last, counts_of(rows)), sequences_of(rows))
     write_beside(spark, window.path, FILE, latest.text())

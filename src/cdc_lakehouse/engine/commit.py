@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.delta.watermark import GENERATION
 
 POSITION = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
-BATCH_READER = "spark.sql.parquet.enableVectorizedReader"
+ROW_BY_ROW = {"spark.sql.parquet.enableVectorizedReader": "false"}
 MERGE_SOURCE = "spark.databricks.delta.merge.materializeSource"
 
 
@@ -47,7 +47,7 @@ def settings_of_transaction(
     """Return the settings of a statement that commits an identifier under a name as it is."""
     values = dict(zip(POSITION, (name, str(identifier)), strict=True))
     if row_by_row:
-        values[BATCH_READER] = "false"
+        values |= ROW_BY_ROW
     if is_staged:
         values[MERGE_SOURCE] = "none"
     return values

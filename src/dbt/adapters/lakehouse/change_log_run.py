@@ -26,6 +26,11 @@ class ChangeLogRun:
         self.adapter, self.target, self.window = adapter, target, window
         self.sql, self.macros = sql, macros
 
+    @property
+    def messages(self) -> BaseRelation:
+        """What the log is made of."""
+        return self.adapter.named(change_log.MESSAGES)
+
     def run(self) -> None:
         """Append the outcomes of new messages, in the commit that notes how far bronze is read."""
         build = self.window.build
@@ -45,14 +50,20 @@ class ChangeLogRun:
         spark, names = self.adapter.spark, self.macros["names_of_dropped_table"]()
         with self.adapter.step("finds the latest changes"):
             known = change_log.find_latest_changes(spark, self.window, found, names)
-        self.adapter.name_query("outcomes", self.sql)
+        # To write few rows takes less time than to plan the formats once more.
+        is_staged = self.adapter.has_little_since(self.messages, self.window.read)
+        if is_staged:
+            self.adapter.stage("outcomes", self.sql, row_by_row=True)
+        else:
+            self.adapter.name_query("outcomes", self.sql)
         self.macros["get_assert_columns_equivalent"](OUTCOMES)
         if self.adapter.reads_a_part_only(self.sql):
             self.macros["nothing_written"]()
             return
         self._write(found)
         with self.adapter.step("counts what was processed"):
-            change_log.keep_latest_changes(spark, self.window, known, names)
+            staged = "outcomes" if is_staged else None
+            change_log.keep_latest_changes(spark, self.window, known, names, staged)
 
     def _name_messages(self, found: NewMessages) -> None:
         """Make the temporary views that the formats' models read.

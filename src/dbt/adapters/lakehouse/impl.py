@@ -104,9 +104,7 @@ class LakehouseAdapter(GoldAdapter, SilverAdapter, SeedsAdapter):
 
     def _view_property(self, relation: BaseRelation, name: str) -> str | None:
         """A property of a view, or None if it has no such one."""
-        session = self.spark._jsparkSession
-        identifier = session.sessionState().sqlParser().parseTableIdentifier(relation.render())
         with short_errors():
-            found = session.sessionState().catalog().getTableMetadata(identifier)
+            found = self.catalog.getTable(relation.schema, relation.identifier)
         value = found.properties().get(name)
         return value.get() if value.isDefined() else None

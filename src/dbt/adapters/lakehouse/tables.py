@@ -13,16 +13,17 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
+from pyspark import StorageLevel
 from pyspark.sql import Row, SparkSession
 
 from cdc_lakehouse.delta.log import bytes_since, is_table, last_transactions, properties_of
 from cdc_lakehouse.delta.log import snapshot as latest
 from cdc_lakehouse.delta.watermark import version_of
-from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_commit
+from cdc_lakehouse.engine.commit import ROW_BY_ROW, set_for_one_statement, settings_of_commit
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import FEW_BYTES, compile_plans
 from cdc_lakehouse.sql import quoted
-from dbt.adapters.lakehouse.connections import short_errors, step_of_node
+from dbt.adapters.lakehouse.connections import root_session, short_errors, step_of_node
 
 # The names that dbt gives a reference of which it takes no row, or those of some time.
 PARTS = ("_dbt_limit_subq", "_dbt_et_filter_subq")
@@ -83,6 +84,14 @@ class TablesAdapter(SparkAdapter):
         """The session of this thread."""
         return self.connections.get_thread_connection().handle.handle.spark
 
+    @property
+    def catalog(self):
+        """The metastore's tables and views, an object of Spark's; it takes no session of a thread.
+
+        To open one takes longer than to see that a view is as it should be.
+        """
+        return root_session({})._jsparkSession.sharedState().externalCatalog()
+
     def step(self, name: str) -> AbstractContextManager[None]:
         """Record a step of the node at work for `lakehouse timings`."""
         return step_of_node(name, self.spark)
@@ -102,10 +111,14 @@ class TablesAdapter(SparkAdapter):
             self._answers[sql] = self.rows(sql)
         return self._answers[sql]
 
+    def has_little_since(self, relation: BaseRelation, read: int | None) -> bool:
+        """Tell whether little has come to a table after a version."""
+        size = bytes_since(warehouse_path(relation.schema, relation.identifier), read)
+        return size is not None and size <= FEW_BYTES
+
     def expect_rows_since(self, relation: BaseRelation, read: int | None) -> None:
         """Let queries be compiled; interpreted if little has come to a table after a version."""
-        size = bytes_since(warehouse_path(relation.schema, relation.identifier), read)
-        compile_plans(self.spark, size is None or size > FEW_BYTES)
+        compile_plans(self.spark, not self.has_little_since(relation, read))
 
     def named(self, name: str) -> BaseRelation:
         """Return the relation of a name with its schema."""
@@ -166,8 +179,7 @@ class TablesAdapter(SparkAdapter):
 
     def is_known(self, relation: BaseRelation) -> bool:
         """Tell whether the metastore knows a table or view; dbt would list its whole schema."""
-        catalog = self.spark._jsparkSession.sharedState().externalCatalog()
-        return catalog.tableExists(relation.schema, relation.identifier)
+        return self.catalog.tableExists(relation.schema, relation.identifier)
 
     def exists(self, relation: BaseRelation) -> bool:
         """Tell whether there is a Delta table, and let its folder and the metastore agree on it.
@@ -209,15 +221,21 @@ class TablesAdapter(SparkAdapter):
         with self.step(f"names {name}"):
             self.spark.sql(sql).createOrReplaceTempView(name)
 
-    def stage(self, name: str, sql: str) -> None:
+    def stage(self, name: str, sql: str, row_by_row: bool = False) -> None:
         """Run a query and keep its rows, as the temporary view `name` of this thread.
 
-        A MERGE analyses its source many times over; that of staged rows is nothing.
+        A write plans its source twice, a MERGE many times; that of staged rows is nothing.
+
+        Args:
+            row_by_row: hold one row in memory, as of messages that may fill it.
         """
         self._log(f"stages as {name}", sql)
         self.connections.get_thread_connection().handle.handle.snapshots.clear()
-        with self.step(f"stages {name}"), set_for_one_statement(self.spark, INFER_NOTHING):
-            self.spark.sql(sql).localCheckpoint().createOrReplaceTempView(name)
+        values = INFER_NOTHING | (ROW_BY_ROW if row_by_row else {})
+        level = StorageLevel.DISK_ONLY if row_by_row else StorageLevel.MEMORY_AND_DISK
+        with self.step(f"stages {name}"), set_for_one_statement(self.spark, values):
+            rows = self.spark.sql(sql).localCheckpoint(storageLevel=level)
+            rows.createOrReplaceTempView(name)
 
     def name_rows(self, name: str, schema: str, rows: list[tuple]) -> None:
         """Give rows a name, a temporary view of this thread."""
