@@ -24,6 +24,7 @@ soak: export CONVERGENCE_BATCHES ?= 20
 soak: export KILLS ?= 20
 soak: export ERASE_KILLS ?= 7
 soak: export HISTORY_RUNS ?= 3
+soak: export WIDE_COLUMNS ?= 1017
 soak: export SEED ?= random
 soak: export HISTORY_SEED ?= random
 soak: export HOSTILE_SEED ?= random

@@ -124,6 +124,7 @@ def test_a_change_is_late_if_an_earlier_run_has_processed_a_later_one(laboratory
     }
 
 
+@pytest.mark.long
 def test_what_is_late_does_not_hang_on_the_file_of_the_run_before(laboratory):
     file = laboratory.lakehouse.home / "warehouse/silver.db/events/_latest_changes.json"
     kept = file.read_text()
@@ -140,6 +141,7 @@ def test_what_is_late_does_not_hang_on_the_file_of_the_run_before(laboratory):
     assert late(laboratory)[-1] == (501, False)
 
 
+@pytest.mark.long
 def test_what_is_late_is_never_told_by_rows_that_the_table_has_lost(laboratory):
     (last, *_) = laboratory.lakehouse.query("describe history silver.events")
     deliver(laboratory, of_late("INSERT", 700, thing(70, "gone")))
@@ -150,6 +152,7 @@ def test_what_is_late_is_never_told_by_rows_that_the_table_has_lost(laboratory):
     assert late(laboratory)[-1] == (599, True)
 
 
+@pytest.mark.long
 def test_vacuum_leaves_the_file_of_the_run_before(laboratory):
     folder = laboratory.lakehouse.home / "warehouse/silver.db/events"
     kept = (folder / "_latest_changes.json").read_text()
@@ -206,45 +209,54 @@ def test_a_moved_key_is_a_delete_and_an_insert(laboratory):
     assert laboratory.rows()[1:] == [(3, "four", "1.00"), (5, "three", "1.00")]
 
 
+LINES = {"lines": "", "lines_history": "materialized='history'"}
+
+
+def deliver_lines(laboratory, *messages):
+    """Deliver changes of lab.lines; return its rows, which its history has to show too."""
+    where = "database_name = 'lab' and table_name = 'lines'"
+    write_models(laboratory.lakehouse.project, LINES, where=where)
+    laboratory.deliver(*messages, topic="lab.lines", models=LINES)
+    write_models(laboratory.lakehouse.project)
+    tables = ["gold.lines", "(select * from gold.lines_history where is_current)"]
+    query = "select id, name from {} order by id"
+    shown, current = (laboratory.lakehouse.query(query.format(table)) for table in tables)
+    assert shown == current
+    return [tuple(row.values()) for row in shown]
+
+
+def moved_line(place, old, new, name, es):
+    message = change("UPDATE", place, thing(new, name), old=[{"id": str(old)}], es=es)
+    return message | {"table": "lines"}
+
+
+def renumbered(first):
+    """Return the insert of three rows, and the moves of each to the key of the next."""
+    rows = [thing(first + n, name) for n, name in enumerate("abc")]
+    place, es = 100 * first, 1_790_000_000_000 + 100 * first + 50
+    keys = enumerate("abc", first)
+    moves = [moved_line(place + n, n, n + 1, name, es) for n, name in keys]
+    return change("INSERT", place, *rows) | {"table": "lines"}, moves
+
+
 def test_rows_that_change_places_in_one_statement_all_stay(laboratory):
     """As `update lines set id = id + 1`, where keys are checked when the statement ends."""
-    models = {"lines": "", "lines_history": "materialized='history'"}
-    where = "database_name = 'lab' and table_name = 'lines'"
-    write_models(laboratory.lakehouse.project, models, where=where)
-
-    def moved(place, old, new, name, es):
-        message = change("UPDATE", place, thing(new, name), old=[{"id": str(old)}], es=es)
-        return message | {"table": "lines"}
-
-    def deliver(*messages):
-        laboratory.deliver(*messages, topic="lab.lines", models=models)
-        tables = ["gold.lines", "(select * from gold.lines_history where is_current)"]
-        query = "select id, name from {} order by id"
-        shown, current = (laboratory.lakehouse.query(query.format(table)) for table in tables)
-        assert shown == current
-        return [tuple(row.values()) for row in shown]
-
-    def renumbered(first):
-        """Three rows, each of which takes the key of the next."""
-        rows = [thing(first + n, name) for n, name in enumerate("abc")]
-        place, es = 100 * first, 1_790_000_000_000 + 100 * first + 50
-        keys = enumerate("abc", first)
-        moves = [moved(place + n, n, n + 1, name, es) for n, name in keys]
-        return change("INSERT", place, *rows) | {"table": "lines"}, moves
-
     inserted, moves = renumbered(1)
-    further = [moved(200, 4, 8, "c", 1_790_000_000_200), moved(201, 8, 9, "c", 1_790_000_000_200)]
-    assert deliver(inserted, *moves) == [(2, "a"), (3, "b"), (4, "c")]
+    es = 1_790_000_000_200
+    further = [moved_line(200, 4, 8, "c", es), moved_line(201, 8, 9, "c", es)]
+    assert deliver_lines(laboratory, inserted, *moves) == [(2, "a"), (3, "b"), (4, "c")]
     # A row that goes on to a further key in one commit leaves nothing behind.
-    assert deliver(*further) == [(2, "a"), (3, "b"), (9, "c")]
+    assert deliver_lines(laboratory, *further) == [(2, "a"), (3, "b"), (9, "c")]
+
+
+@pytest.mark.long
+def test_rows_that_change_places_stay_however_late_each_move_comes(laboratory):
     inserted, moves = renumbered(21)
-    # Late, and each in a run of its own.
-    deliver(moves[2])
-    deliver(moves[1])
-    assert deliver(inserted)[3:] == [(21, "a"), (23, "b"), (24, "c")]
-    assert deliver(moves[0])[3:] == [(22, "a"), (23, "b"), (24, "c")]
-    assert deliver(inserted, *moves)[3:] == [(22, "a"), (23, "b"), (24, "c")]
-    write_models(laboratory.lakehouse.project)
+    deliver_lines(laboratory, moves[2])
+    deliver_lines(laboratory, moves[1])
+    assert deliver_lines(laboratory, inserted)[-3:] == [(21, "a"), (23, "b"), (24, "c")]
+    assert deliver_lines(laboratory, moves[0])[-3:] == [(22, "a"), (23, "b"), (24, "c")]
+    assert deliver_lines(laboratory, inserted, *moves)[-3:] == [(22, "a"), (23, "b"), (24, "c")]
 
 
 def test_a_truncate_removes_what_is_older(laboratory):
@@ -355,7 +367,11 @@ def test_a_full_refresh_gives_the_same_stored_rows(laboratory):
 
 
 @pytest.mark.parametrize(
-    "hook", ["set spark.sql.session.timeZone = Asia/Shanghai", "set time zone 'Asia/Tokyo'"]
+    "hook",
+    [
+        "set spark.sql.session.timeZone = Asia/Shanghai",
+        pytest.param("set time zone 'Asia/Tokyo'", marks=pytest.mark.long),
+    ],
 )
 def test_a_hook_cannot_change_what_a_value_means(laboratory, hook):
     laboratory.deliver(change("DELETE", 2, thing(99, "never there")))
@@ -719,6 +735,7 @@ def test_a_column_that_a_statement_drops_keeps_its_values_and_is_named_at_once(l
     write_models(laboratory.lakehouse.project)
 
 
+@pytest.mark.long
 def test_a_row_whose_key_changes_keeps_what_the_change_does_not_carry(laboratory):
     """Through a chain of keys, in a swap of one statement, and where an earlier one comes late."""
     models = {"moved": "", "moved_history": "materialized='history'"}

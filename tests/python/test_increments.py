@@ -199,6 +199,7 @@ def _expire():
     expire_messages("0 hours")
 
 
+@pytest.mark.long
 def test_columns_are_added_in_place_where_silver_can_no_longer_be_rebuilt(grown, tmp_path):
     """A later version of the project has further columns, and bronze has let old messages go."""
     identity = "topic, partition, offset, row_number"

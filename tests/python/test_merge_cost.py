@@ -63,6 +63,7 @@ def test_silver_is_not_read_for_a_table_that_has_nothing_new(laboratory):
     assert len(laboratory.history()) == commits
 
 
+@pytest.mark.long
 def test_older_columns_are_looked_for_once_there_are_any(laboratory):
     """Until a change has come that does not carry all columns, no row can have older ones."""
     position, look = 4 * ROWS, "where _column_sequences is not null"

@@ -183,6 +183,7 @@ def test_what_a_killed_run_has_not_written_the_next_one_writes(laboratory):
     assert_right(laboratory, (10, "ten"), (11, "stopped"))
 
 
+@pytest.mark.long
 def test_a_table_that_is_built_again_is_written_again(laboratory):
     laboratory.lakehouse.dbt("run", "--full-refresh", "--select", *OPTIONS)
     assert_right(laboratory, (10, "ten"), (11, "stopped"))
@@ -194,6 +195,7 @@ def test_a_table_that_is_built_again_is_written_again(laboratory):
     assert written(laboratory, "things") == [*operations, operations[0]]
 
 
+@pytest.mark.long
 def test_switching_the_option_builds_no_gold_table_and_drops_the_plain_one(laboratory):
     write_models(laboratory.lakehouse.project, {**OPTIONS, "things": ""})
     stored = len(laboratory.history())

@@ -164,6 +164,7 @@ def test_a_run_with_nothing_new_writes_nothing(sample):
     assert sample.files() == before
 
 
+@pytest.mark.long
 def test_a_full_refresh_gives_the_same(sample):
     before = {table: gold(sample, table) for table in TABLES}
     order = "topic, partition, offset, row_number"

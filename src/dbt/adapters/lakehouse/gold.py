@@ -30,7 +30,7 @@ from cdc_lakehouse.sql import quoted
 from dbt.adapters.lakehouse.config import LakehouseConfig
 from dbt.adapters.lakehouse.connections import short_errors
 from dbt.adapters.lakehouse.gold_run import GoldRun
-from dbt.adapters.lakehouse.tables import EVENTS, Macros, TablesAdapter
+from dbt.adapters.lakehouse.tables import EVENTS, INFERENCE, Macros, TablesAdapter
 
 # What gold_problems is before there is a gold model.
 NO_PROBLEM = """
@@ -41,8 +41,7 @@ NO_PROBLEM = """
         '' as text,
         current_timestamp() as committed_at
     where false"""
-# What Spark infers of columns that are equal, to filter more, takes it minutes for many columns.
-INFERENCE = "spark.sql.constraintPropagation.enabled"
+# Of more columns than these nothing is inferred, which would take minutes.
 MANY_COLUMNS = 200
 
 

@@ -28,9 +28,11 @@ from dbt.adapters.lakehouse.connections import root_session, short_errors, step_
 # The names that dbt gives a reference of which it takes no row, or those of some time.
 PARTS = ("_dbt_limit_subq", "_dbt_et_filter_subq")
 EVENTS = "silver.events"
-# For rows that are kept Spark infers all that their query says of its columns. Of columns that are
-# made of each other it writes that out for each: half a minute for a history of ten columns.
-INFER_NOTHING = {"spark.sql.constraintPropagation.enabled": "false"}
+# Spark infers what a query says of columns that are equal, to filter more, and of all columns for
+# rows that are kept. Of columns that are made of each other it writes that out for each: half a
+# minute for a history of ten columns.
+INFERENCE = "spark.sql.constraintPropagation.enabled"
+INFER_NOTHING = {INFERENCE: "false"}
 
 # The context in which dbt renders a model: its macros and functions by name.
 Macros = Mapping[str, Callable[..., Any]]
