@@ -441,6 +441,20 @@ def test_partial_images_change_only_what_they_carry(laboratory):
     assert laboratory.stored() == before
 
 
+def test_a_name_may_have_capital_letters(laboratory):
+    """Spark writes the names of tables and of their folders in small letters."""
+    models = {"ThingsAgain": "alias='Again'"}
+    write_models(laboratory.lakehouse.project, models)
+    for number in (1, 2):
+        inserted = change("INSERT", 6500 + number, thing(64 + number, "x"))
+        laboratory.deliver(inserted, models=models)
+        assert laboratory.rows("id", "Again")[-1] == (64 + number,)
+    operations = [commit["operation"] for commit in laboratory.history("Again")]
+    assert operations[0] == "MERGE"
+    assert operations.count("MERGE") == 1
+    write_models(laboratory.lakehouse.project)
+
+
 def test_whole_images_store_nothing_extra(laboratory):
     laboratory.deliver(change("INSERT", 7000, *(thing(n, "whole") for n in range(40, 46))))
     stored = laboratory.lakehouse.query(

@@ -17,8 +17,8 @@ def lakehouse_dir() -> Path:
 
 
 def warehouse_path(schema: str, table: str) -> Path:
-    """Return where the Delta table `schema.table` lives."""
-    return lakehouse_dir() / "warehouse" / f"{schema}.db" / table
+    """Return where the Delta table `schema.table` lives; Spark writes names in small letters."""
+    return lakehouse_dir() / "warehouse" / f"{schema}.db".lower() / table.lower()
 
 
 def make_folder(path: Path) -> Path:
