@@ -267,7 +267,9 @@ class World:
         types = ("--resource-type", "seed", "--resource-type", "model")
         self.ingest = Command(lakehouse, *LAKEHOUSE, "ingest", "files", landing)
         self.dbt = Command(lakehouse, *dbt, *types)
-        self.show = Command(lakehouse, *LAKEHOUSE, "show", "silver.rejected_messages")
+        # Without a condition, which twenty rows it prints is Spark's to say.
+        largest = "select * from silver.rejected_messages order by reject_reason != 'too_large'"
+        self.show = Command(lakehouse, *LAKEHOUSE, "query", "--rows", "20", largest)
 
     def events(self, where, columns="*"):
         sql = (
