@@ -8,9 +8,7 @@ help: ## show what there is to type
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
 
 run: setup ## land the sample topics, build silver and gold, show what came out
-	lakehouse ingest files samples/landing
-	dbt build --resource-type seed --resource-type model
-	lakehouse show
+	lakehouse run files samples/landing --show
 
 test: setup broker lint ## lint, dbt unit and data tests, pytest: what every commit passes
 	pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m "not long" tests/python

@@ -41,6 +41,7 @@ MODEL = re.search(r"^```sql\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)[1]
 AS_OF = "select * from gold.orders_as_of(timestamp '2026-11-05 12:00:00')"
 # What each command has to print: patterns, in any order.
 SAYS = {
+    "lakehouse run files samples/landing": ["Nothing to land", "Completed successfully"],
     "lakehouse ingest files samples/landing": ["10 files found, 0 of them new"],
     "dbt build --selector scheduled": ["Completed with 4 warnings", "ERROR=0"],
     "lakehouse add-table inventory.products2": [

@@ -46,6 +46,19 @@ MORE = """Type next:
 
 
 def show_lakehouse(rows: int = 5) -> bool:
+    """Print what `show_tables` does, with a Spark of its own.
+
+    Returns:
+        Whether all could be shown.
+
+    Raises:
+        LakehouseError: there are no tables yet, they are in use, or Spark ends.
+    """
+    with tables_session() as spark:
+        return show_tables(spark, rows)
+
+
+def show_tables(spark: SparkSession, rows: int = 5) -> bool:
     """Print the number of rows of the tables, and the first rows that an analyst looks at.
 
     What cannot be shown costs its own paragraph.
@@ -54,39 +67,38 @@ def show_lakehouse(rows: int = 5) -> bool:
         Whether all could be shown.
 
     Raises:
-        LakehouseError: there are no tables yet, or Spark ends.
+        LakehouseError: there are no tables yet.
     """
-    with tables_session() as spark:
-        layers = filter(spark.catalog.databaseExists, ("bronze", "silver", "gold"))
-        names = [(layer, name) for layer in layers for name in _tables(spark, layer)]
-        if ("silver", "events") not in names:
-            raise LakehouseError(f"{lakehouse_dir()} holds bronze only. Run `dbt build`.")
-        compile_plans(spark, _holds_much())
-        gold = [name for layer, name in names if layer == "gold" and name != "gold_problems"]
-        paragraphs = [
-            ("Tables", lambda title: _counts(spark, title, names)),
-            (
-                "silver.events, the latest row changes",
-                lambda title: _rows(title, spark.sql(CHANGES), rows, 32),
-            ),
-            *(
-                (f"gold.{name}", lambda title, name=name: _gold_table(spark, title, name, rows))
-                for name in gold[:GOLD_TABLES]
-            ),
-            ("silver.events, by topic", lambda title: _rows(title, spark.sql(MESSAGES), 50)),
-            (
-                "silver.rejected_by_reason",
-                lambda title: _rows(title, spark.sql(REJECTED), 50, 44),
-            ),
-        ]
-        with ThreadPoolExecutor(2) as pool:  # planning takes one core, and most of the time
-            are_shown = []
-            for text, is_shown in pool.map(_paragraph, *zip(*paragraphs, strict=True)):
-                print(f"{text}\n")
-                are_shown.append(is_shown)
-        if left_out := gold[GOLD_TABLES:]:
-            print(f"gold has {len(left_out):,} more tables, from {left_out[0]} to {left_out[-1]}.")
-        print(MORE)
+    layers = filter(spark.catalog.databaseExists, ("bronze", "silver", "gold"))
+    names = [(layer, name) for layer in layers for name in _tables(spark, layer)]
+    if ("silver", "events") not in names:
+        raise LakehouseError(f"{lakehouse_dir()} holds bronze only. Run `dbt build`.")
+    compile_plans(spark, _holds_much())
+    gold = [name for layer, name in names if layer == "gold" and name != "gold_problems"]
+    paragraphs = [
+        ("Tables", lambda title: _counts(spark, title, names)),
+        (
+            "silver.events, the latest row changes",
+            lambda title: _rows(title, spark.sql(CHANGES), rows, 32),
+        ),
+        *(
+            (f"gold.{name}", lambda title, name=name: _gold_table(spark, title, name, rows))
+            for name in gold[:GOLD_TABLES]
+        ),
+        ("silver.events, by topic", lambda title: _rows(title, spark.sql(MESSAGES), 50)),
+        (
+            "silver.rejected_by_reason",
+            lambda title: _rows(title, spark.sql(REJECTED), 50, 44),
+        ),
+    ]
+    with ThreadPoolExecutor(2) as pool:  # planning takes one core, and most of the time
+        are_shown = []
+        for text, is_shown in pool.map(_paragraph, *zip(*paragraphs, strict=True)):
+            print(f"{text}\n")
+            are_shown.append(is_shown)
+    if left_out := gold[GOLD_TABLES:]:
+        print(f"gold has {len(left_out):,} more tables, from {left_out[0]} to {left_out[-1]}.")
+    print(MORE)
     return all(are_shown)
 
 
@@ -212,11 +224,22 @@ def tables_session() -> Iterator[SparkSession]:
             f"{lakehouse_dir()} has no tables yet. "
             "Run `lakehouse ingest files PATH`, then `dbt build`."
         )
-    with hold("metastore", "One dbt or query can use it at a time: wait for it to end."):
-        try:
-            spark = open_session(metastore=True)
-            bronze.attach_tables(spark)
-            register_functions(spark, project_folder())  # views ask them
-            yield spark.newSession()
-        except (PySparkException, Py4JError, ConnectionError) as error:
-            raise LakehouseError(ended_java(error) or short_message(error)) from None
+    busy = "One dbt or query can use it at a time: wait for it to end."
+    with hold("metastore", busy), failing_in_short():
+        spark = open_session(metastore=True)
+        bronze.attach_tables(spark)
+        register_functions(spark, project_folder())  # views ask them
+        yield spark.newSession()
+
+
+@contextmanager
+def failing_in_short() -> Iterator[None]:
+    """Let an error of Spark reach the user as its message, or as the end of Java.
+
+    Raises:
+        LakehouseError: Spark fails in the block.
+    """
+    try:
+        yield
+    except (PySparkException, Py4JError, ConnectionError) as error:
+        raise LakehouseError(ended_java(error) or short_message(error)) from None

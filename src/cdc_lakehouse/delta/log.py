@@ -155,6 +155,15 @@ def tables_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*") if is_table(path))
 
 
+def committed_at(path: Path) -> float:
+    """Return when the table's latest commit was written, in seconds since 1970; 0 if there is none.
+
+    It takes no Spark.
+    """
+    commit = _last_commit(path)
+    return commit.stat().st_mtime if commit else 0.0
+
+
 def count_commits(path: Path) -> int:
     """Return how many commits the table's log still holds."""
     return sum(1 for _ in _commits(path))

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from pyspark.sql import Row, SparkSession
 
 from cdc_lakehouse.bronze import deliveries, operations
 from cdc_lakehouse.bronze import tables as bronze
-from cdc_lakehouse.delta.log import bytes_since
+from cdc_lakehouse.delta.log import bytes_since, committed_at
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.files import (
     UNFIT,
@@ -35,10 +35,14 @@ from cdc_lakehouse.runtime.session import MANY_BYTES, compile_plans, open_sessio
 from cdc_lakehouse.runtime.timings import Recorder, Step
 
 APPLICATION = "lakehouse ingest files"
+COMPRESSION = 8  # times that the text of messages is longer than it is in a table
 
 
 def ingest_files(
-    path: str | Path, topic: str | None = None, project_dir: str | Path = "."
+    path: str | Path,
+    topic: str | None = None,
+    project_dir: str | Path = ".",
+    timings: Recorder | None = None,
 ) -> IngestReport:
     """Land every new file below `path` in bronze.messages, in one commit.
 
@@ -50,22 +54,48 @@ def ingest_files(
         path: a folder, read recursively, or one file.
         topic: the topic of the line files; None takes the name of the folder that holds the file.
         project_dir: the dbt project, for its seeds/topics.csv.
+        timings: of what went before and belongs to the ingest; what it records is kept.
 
     Raises:
         LakehouseError: nothing could be done: no such path, no readable routes, another ingest at
             work, Spark failed. A file that cannot be landed is a problem in the report instead.
     """
-    root = os.path.abspath(path)
-    if not os.path.exists(root):
-        raise LakehouseError(f"{root} does not exist. Name a folder or a file to land.")
+    root = _existing(path)
     if topic == "":
         raise LakehouseError("The topic is empty. Name one, or leave --topic out.")
     routes = read_routes(Path(project_dir))
-    timings = Recorder()
+    timings = timings or Recorder()
     with _writing(timings) as (spark, staging):
         report = _Ingest(spark, routes, staging, timings).run(root, topic)
         report.notes += filter(None, [timings.finish("ingest-files", spark)])
     return report
+
+
+def bytes_to_land(path: str | Path) -> int:
+    """Estimate how many bytes of bronze the new files below `path` will take, without Spark.
+
+    New is what was written after the last ingest that has landed something.
+
+    Raises:
+        LakehouseError: there is no such path.
+    """
+    root = _existing(path)
+    last = committed_at(bronze.folder_of(bronze.LANDED_FILES))
+    size = 0
+    for name in find_files(root, lambda path, error: None):
+        with suppress(OSError):
+            status = os.stat(name)
+            if status.st_mtime > last:
+                is_compressed = is_parquet(name) or name.lower().endswith(".gz")
+                size += status.st_size // (1 if is_compressed else COMPRESSION)
+    return size
+
+
+def _existing(path: str | Path) -> str:
+    root = os.path.abspath(path)
+    if not os.path.exists(root):
+        raise LakehouseError(f"{root} does not exist. Name a folder or a file to land.")
+    return root
 
 
 @contextmanager

@@ -5,25 +5,44 @@ import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+
+if TYPE_CHECKING:
+    from cdc_lakehouse.runtime.timings import Recorder
 
 
 def add(commands: Commands) -> None:
     """Add the command, with one subcommand for each source, to the parser."""
-    sources = commands.add_parser("ingest", help="land messages").add_subparsers(
-        required=True, metavar="SOURCE"
+    files, kafka = add_sources(commands.add_parser("ingest", help="land messages"))
+    kafka.add_argument("--continuous", action="store_true", help="stay up until SIGTERM or SIGINT")
+    kafka.add_argument(
+        "--every", metavar="SECONDS", type=_positive(float), default=10, help="default: 10"
     )
-    command = sources.add_parser("files", help="land new files, each once")
-    command.add_argument("path", metavar="PATH", help="a folder, read recursively, or one file")
-    command.add_argument("--topic", help="topic of the line files; default: their folder's name")
-    command.set_defaults(run=_ingest_files)
-    add_project(command)
+    for command in (files, kafka):
+        command.set_defaults(run=_ingest)
 
-    command = sources.add_parser("kafka", help="land what is new in topics, each message once")
-    _add_kafka(command)
-    command.set_defaults(run=_ingest_kafka)
-    add_project(command)
+
+def add_sources(command: argparse.ArgumentParser) -> tuple[argparse.ArgumentParser, ...]:
+    """Add a subcommand for each source, files and Kafka, and return the two.
+
+    Each sets `land`, the function that lands what is new there.
+    """
+    sources = command.add_subparsers(required=True, metavar="SOURCE")
+    files = sources.add_parser("files", help="land new files, each once")
+    files.add_argument(
+        "path", metavar="PATH", type=os.path.abspath, help="a folder, read recursively, or one file"
+    )
+    files.add_argument("--topic", help="topic of the line files; default: their folder's name")
+    files.set_defaults(land=_land_files)
+
+    kafka = sources.add_parser("kafka", help="land what is new in topics, each message once")
+    _add_kafka(kafka)
+    kafka.set_defaults(land=_land_kafka, continuous=False)
+    for source in (files, kafka):
+        add_project(source)
+    return files, kafka
 
 
 def _add_kafka(command: argparse.ArgumentParser) -> None:
@@ -54,15 +73,13 @@ def _add_kafka(command: argparse.ArgumentParser) -> None:
         "environment",
     )
     command.add_argument(
-        "--options-file", metavar="FILE", help="the same as Java properties, for example secrets"
+        "--options-file",
+        metavar="FILE",
+        type=os.path.abspath,
+        default="",
+        help="the same as Java properties, for example secrets",
     )
     command.add_argument("--name", default="kafka", help="of the stream; default: kafka")
-    command.add_argument(
-        "--continuous", action="store_true", help="stay up until SIGTERM or SIGINT"
-    )
-    command.add_argument(
-        "--every", metavar="SECONDS", type=_positive(float), default=10, help="default: 10"
-    )
     command.add_argument(
         "--accept-gaps", action="store_true", help="go on behind what Kafka deleted unread"
     )
@@ -71,20 +88,25 @@ def _add_kafka(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _ingest_files(options: argparse.Namespace) -> int:
-    """Land the new files below a folder and print what was landed."""
+def _ingest(options: argparse.Namespace) -> int:
+    """Land what is new in a source and print what was landed."""
+    return options.land(options, enter_project(options.project_dir))
+
+
+def _land_files(
+    options: argparse.Namespace, project_dir: Path, timings: "Recorder | None" = None
+) -> int:
     from cdc_lakehouse.console.report import ingest_text
     from cdc_lakehouse.ingest.landing import ingest_files
 
-    path = Path(options.path).absolute()
-    project_dir = enter_project(options.project_dir)
-    report = ingest_files(path, topic=options.topic, project_dir=project_dir)
+    report = ingest_files(options.path, options.topic, project_dir, timings)
     print(ingest_text(report))
     return 1 if report.problems else 0
 
 
-def _ingest_kafka(options: argparse.Namespace) -> int:
-    """Land what is new in Kafka's topics and print what was landed."""
+def _land_kafka(
+    options: argparse.Namespace, project_dir: Path, timings: "Recorder | None" = None
+) -> int:
     from cdc_lakehouse.console.report import kafka_text
     from cdc_lakehouse.ingest.kafka.options import Request, parse_options
     from cdc_lakehouse.ingest.kafka.source import ingest_kafka
@@ -100,13 +122,13 @@ def _ingest_kafka(options: argparse.Namespace) -> int:
         max_offsets=options.max_offsets,
         limit=options.limit,
         options=parse_options(options.option),
-        options_file=os.path.abspath(options.options_file) if options.options_file else "",
+        options_file=options.options_file,
         name=options.name,
         every=options.every if options.continuous else None,
         accept_gaps=options.accept_gaps,
         recover=options.recover,
     )
-    report = ingest_kafka(request, project_dir=enter_project(options.project_dir))
+    report = ingest_kafka(request, project_dir, timings)
     print(kafka_text(report))
     return 0
 

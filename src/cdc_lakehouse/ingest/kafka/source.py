@@ -31,7 +31,9 @@ from cdc_lakehouse.runtime.timings import Recorder
 PAUSE = "Waiting for next trigger"
 
 
-def ingest_kafka(request: Request, project_dir: str | Path = ".") -> KafkaReport:
+def ingest_kafka(
+    request: Request, project_dir: str | Path = ".", timings: Recorder | None = None
+) -> KafkaReport:
     """Land what is new in Kafka's topics in bronze.messages, a commit for each micro-batch.
 
     Messages that landed before their topic had a route are rerouted first, in a commit of their
@@ -40,6 +42,7 @@ def ingest_kafka(request: Request, project_dir: str | Path = ".") -> KafkaReport
     Args:
         request: which topics of which brokers, and how.
         project_dir: the dbt project, for its seeds/topics.csv.
+        timings: of what went before and belongs to the ingest; what it records is kept.
 
     Raises:
         LakehouseError: Kafka cannot be read, or not without a loss that nobody has accepted; the
@@ -54,7 +57,7 @@ def ingest_kafka(request: Request, project_dir: str | Path = ".") -> KafkaReport
     busy = "One run of a Kafka stream at a time: wait for it to end, or name another with --name."
     again = "When the cause is removed, the next run completes what was begun."
     with hold(f"kafka-{request.name}", busy), stopping("The ingest", again):
-        timings = Recorder()
+        timings = timings or Recorder()
         with timings.step("ingest", "starts Spark"):
             spark = open_session(metastore=False)
             bronze.create_tables(spark)

@@ -85,8 +85,12 @@ class LakehouseCredentials(SparkCredentials):
         return ("method", "schema", "server_side_parameters")
 
 
-def root_session(overrides: dict[str, str]) -> SparkSession:
+def root_session(overrides: dict[str, str], is_long: bool | None = None) -> SparkSession:
     """Return this process's root session; the first call starts Spark and takes the metastore.
+
+    Args:
+        overrides: settings of the profile.
+        is_long: whether this process will be at it for long; None asks bronze for what is new.
 
     Raises:
         DbtRuntimeError: another process holds the metastore, this one has another lakehouse open,
@@ -105,7 +109,8 @@ def root_session(overrides: dict[str, str]) -> SparkSession:
             # A second thread that fails as the first did has to say the same.
             _held = _held or hold("metastore", ONE_AT_A_TIME)
             with TIMINGS.step("dbt", "starts Spark"):
-                spark = open_session(metastore=True, overrides=overrides, is_long=_has_much_to_do())
+                is_long = has_much_to_do() if is_long is None else is_long
+                spark = open_session(metastore=True, overrides=overrides, is_long=is_long)
                 attach_tables(spark)
         if _root is None or project != _project:
             register_functions(spark, project)
@@ -113,13 +118,17 @@ def root_session(overrides: dict[str, str]) -> SparkSession:
     return _root
 
 
-def _has_much_to_do() -> bool:
-    """Tell whether so much of bronze is not settled that this process will be at it for long."""
+def has_much_to_do(bytes_to_land: int = 0) -> bool:
+    """Tell whether so much of bronze is not settled that this process will be at it for long.
+
+    Args:
+        bytes_to_land: what this process is going to land there first.
+    """
     messages, events = warehouse_path("bronze", "messages"), warehouse_path("silver", "events")
     mark = (last_transactions(events) or {}).get("bronze.messages")
     starts_anew = mark is None or getattr(get_flags(), "FULL_REFRESH", False)
     size = bytes_since(messages, None if starts_anew else version_of(mark))
-    return size is not None and size > MANY_BYTES
+    return bytes_to_land + (size or 0) > MANY_BYTES
 
 
 def holds_metastore() -> bool:

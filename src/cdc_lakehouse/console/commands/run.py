@@ -1,0 +1,31 @@
+"""`lakehouse run`: land what is new and build silver and gold, in one process with one Spark."""
+
+import argparse
+import sys
+
+from cdc_lakehouse.console.commands.ingest import add_sources
+from cdc_lakehouse.console.commands.project import Commands, enter_project
+
+
+def add(commands: Commands) -> None:
+    """Add the command, with one subcommand for each source, to the parser."""
+    about = "land what is new, then build silver and gold: the command for a schedule"
+    for command in add_sources(commands.add_parser("run", help=about)):
+        command.add_argument("--test", action="store_true", help="run dbt's data tests too")
+        command.add_argument("--show", action="store_true", help="show what came out")
+        command.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Land what is new and build what is made of it; say of both what became of them."""
+    from cdc_lakehouse.console.run import run
+
+    # Locks, dbt's artifacts and its logs name the command that wrote them.
+    path = getattr(options, "path", None)
+    sys.argv[1:] = ["run", *(["files", path] if path else ["kafka"])]
+    project_dir = enter_project(options.project_dir)
+
+    def land(timings) -> int:
+        return options.land(options, project_dir, timings)
+
+    return run(land, path, options.test, options.show)

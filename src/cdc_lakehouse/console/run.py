@@ -1,0 +1,68 @@
+"""Land what is new and build silver and gold from it, in one process with one Spark."""
+
+from collections.abc import Callable
+
+from dbt.adapters.factory import get_adapter_by_type
+from dbt.cli.main import dbtRunner
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import SparkSession
+
+from cdc_lakehouse.console.show import failing_in_short, show_tables
+from cdc_lakehouse.delta.log import is_table
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.ingest.landing import bytes_to_land
+from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.runtime.timings import Recorder
+from dbt.adapters.lakehouse import connections
+
+
+def run(land: Callable[[Recorder], int], path: str | None, tests: bool, show: bool) -> int:
+    """Land what is new, then let dbt build seeds and models, on the Spark that the profile sets.
+
+    Where dbt cannot read the project, messages are landed all the same: a topic may keep them for
+    some hours only.
+
+    Args:
+        land: lands what is new and returns an exit code, 1 if that is not all.
+        path: the landing folder; None if the messages come from Kafka.
+        tests: whether dbt runs data tests, too.
+        show: whether the tables are printed at the end.
+
+    Returns:
+        0 if all was done, 1 if it was in part; what was not done has been said.
+
+    Raises:
+        LakehouseError: nothing was done.
+    """
+    # Of Kafka it is not known before; the first run reads all that there is.
+    to_land = bytes_to_land(path) if path else 0
+    is_first = not is_table(warehouse_path("bronze", "messages"))
+    parsed = dbtRunner().invoke(["--quiet", "parse"])
+    if not parsed.success:
+        land(Recorder())
+        print("Nothing was built: dbt cannot read the project. Mend it, then run `dbt build`.")
+        return 1
+    is_long = connections.has_much_to_do(to_land) or (path is None and is_first)
+    spark = _start_spark(is_long)
+    landed = land(connections.TIMINGS)
+    left_out = ["unit_test"] if tests else ["unit_test", "test"]
+    selection = [word for name in left_out for word in ("--exclude-resource-type", name)]
+    built = dbtRunner(manifest=parsed.result).invoke(["build", *selection])
+    is_shown = True
+    if show and is_table(warehouse_path("silver", "events")):
+        with failing_in_short():
+            is_shown = show_tables(spark.newSession())
+    return 0 if landed == 0 and built.success and is_shown else 1
+
+
+def _start_spark(is_long: bool) -> SparkSession:
+    credentials = get_adapter_by_type("lakehouse").config.credentials
+    if credentials.method != "session":
+        raise LakehouseError(
+            f"The profile says method: {credentials.method}, and `lakehouse run` works on the "
+            "Spark of its own process. Run `lakehouse ingest` and `dbt build` instead."
+        )
+    try:
+        return connections.root_session(credentials.server_side_parameters, is_long)
+    except DbtRuntimeError as error:
+        raise LakehouseError(error.msg) from None

@@ -1,0 +1,138 @@
+"""`lakehouse run`: what it lands and builds, and what it says where that is not all."""
+
+import json
+import os
+from types import SimpleNamespace
+
+import pytest
+from encoders.project import remove_gold
+from laboratory import change, thing, write_models
+from shop import write_messages
+
+from cdc_lakehouse.console import run
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.ingest.landing import bytes_to_land
+
+BROKEN = "models/gold/lab/broken.sql"
+
+
+class Shop:
+    """A lakehouse of lab.things, and its landing folder."""
+
+    def __init__(self, lakehouse, landing):
+        self.lakehouse, self.landing, self.sent = lakehouse, landing, 0
+
+    def run(self, *options, name):
+        """Let a message with this name arrive, type the command, return its code and output."""
+        message = change("INSERT", self.sent + 1, thing(self.sent + 1, name))
+        row = ("lab.things", 0, self.sent, json.dumps(message).encode())
+        write_messages(self.landing / f"{self.sent}.parquet", [row])
+        self.sent += 1
+        code, out, _ = self.lakehouse.command("run", "files", str(self.landing), *options)
+        return code, out
+
+    def names(self):
+        rows = self.lakehouse.query("select name from gold.things order by id")
+        return [row["name"] for row in rows]
+
+    def messages(self):
+        return self.lakehouse.query("select count(*) as n from bronze.messages")[0]["n"]
+
+
+def prepare(project):
+    remove_gold(project)
+    write_models(project)
+
+
+@pytest.fixture(scope="module")
+def shop(open_lakehouse, tmp_path_factory):
+    return Shop(open_lakehouse("run", prepare), tmp_path_factory.mktemp("run-landing"))
+
+
+def test_what_has_landed_is_built_tested_and_shown(shop):
+    code, out = shop.run("--test", "--show", name="first")
+    assert code == 0, out
+    assert "1 topics, 1 messages" in out
+    assert "PASS every_message_has_one_outcome" in out
+    assert "gold.things, 1 row\n" in out
+    assert shop.names() == ["first"]
+
+
+def test_without_options_no_test_runs_and_nothing_is_shown(shop):
+    code, out = shop.run(name="second")
+    assert code == 0, out
+    assert "every_message_has_one_outcome" not in out and "gold.things, 2 rows" not in out
+    assert shop.names() == ["first", "second"]
+
+
+def test_each_part_leaves_its_timings(shop):
+    code, out, _ = shop.lakehouse.command("timings", "--json")
+    assert code == 0
+    [ingest, build] = json.loads(out)
+    assert (ingest["command"], build["command"]) == ("ingest-files", "dbt-build")
+    assert "appends messages" in {step["name"] for step in ingest["steps"]}
+    assert {"events", "things"} <= {step["part"] for step in build["steps"]}
+
+
+def test_a_file_that_cannot_land_stops_nothing_else(shop):
+    left = shop.landing / "notes.pdf"
+    left.write_text("no messages")
+    code, out = shop.run(name="third")
+    left.unlink()
+    assert code == 1
+    assert str(left) in out
+    assert shop.names() == ["first", "second", "third"]
+
+
+def test_a_model_that_fails_stops_no_other(shop):
+    broken = shop.lakehouse.project / BROKEN
+    broken.write_text("{{ config(materialized='table') }} select raise_error('no') as x")
+    code, out = shop.run(name="fourth")
+    broken.unlink()
+    assert code == 1
+    assert "ERROR creating sql table model gold.broken" in out
+    assert shop.names()[-1] == "fourth"
+
+
+def test_messages_land_where_dbt_cannot_read_the_project(shop):
+    broken = shop.lakehouse.project / BROKEN
+    broken.write_text("select * from {{ ref('a_model_that_is_not_there') }}")
+    code, out = shop.run(name="fifth")
+    broken.unlink()
+    assert code == 1
+    assert "a_model_that_is_not_there" in out and "Nothing was built" in out
+    assert (shop.messages(), shop.names()[-1]) == (5, "fourth")
+    assert shop.run(name="sixth")[0] == 0
+    assert shop.names()[-2:] == ["fifth", "sixth"]
+
+
+def test_a_landing_folder_that_is_not_there_is_named(shop, tmp_path):
+    code, _, err = shop.lakehouse.command("run", "files", str(tmp_path / "gone"))
+    assert code == 2
+    assert err == f"lakehouse: {tmp_path}/gone does not exist. Name a folder or a file to land.\n"
+
+
+def test_a_spark_elsewhere_is_refused(monkeypatch):
+    credentials = SimpleNamespace(method="thrift")
+    adapter = SimpleNamespace(config=SimpleNamespace(credentials=credentials))
+    monkeypatch.setattr(run, "get_adapter_by_type", lambda name: adapter)
+    with pytest.raises(LakehouseError, match="The profile says method: thrift"):
+        run._start_spark(is_long=False)
+
+
+def test_files_count_as_new_from_the_last_ingest_on(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAKEHOUSE_DIR", str(tmp_path / "lake"))
+    landing = tmp_path / "landing"
+    landing.mkdir()
+    (landing / "a.parquet").write_bytes(bytes(100))
+    (landing / "b.json").write_bytes(bytes(800))
+    (landing / "c.jsonl.gz").write_bytes(bytes(10))
+    (landing / "notes.pdf").write_bytes(bytes(5000))
+    assert bytes_to_land(landing) == 100 + 800 // 8 + 10
+
+    commit = tmp_path / "lake" / "warehouse" / "bronze.db" / "landed_files" / "_delta_log"
+    commit.mkdir(parents=True)
+    commit /= f"{0:020}.json"
+    commit.write_text("")
+    os.utime(landing / "c.jsonl.gz", (2_000_000_000, 2_000_000_000))
+    assert bytes_to_land(landing) == 10
