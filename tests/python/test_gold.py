@@ -531,6 +531,7 @@ def test_a_key_may_look_like_a_variable_of_spark(laboratory):
         change("UPDATE", 8700, thing(95, "${env:HOME}", "2.00"), old=[{"price": "1.00"}])
     )
     assert [row for row in laboratory.rows() if row[0] == 95] == [(95, "${env:HOME}", "2.00")]
+    write_models(laboratory.lakehouse.project)
 
 
 def test_an_update_keeps_what_its_image_does_not_carry_whatever_its_types_say(laboratory):
