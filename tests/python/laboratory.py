@@ -44,7 +44,9 @@ def write_models(project, models=THINGS, columns=COLUMNS, yaml=YAML, where=WHERE
     (folder / "_lab.yml").write_text(f"models:{described}")
     topics = project / "seeds" / "topics.csv"
     if "lab.*" not in topics.read_text():
-        topics.write_text(topics.read_text() + "lab.*,dts_canal,,,,\nplex.*,dts_shareplex,,,,\n")
+        routes = {"lab": "dts_canal", "plex": "dts_shareplex", "halves": "dataworks_kafka"}
+        lines = [f"{topic}.*,{name},,,,\n" for topic, name in routes.items()]
+        topics.write_text(topics.read_text() + "".join(lines))
 
 
 class Laboratory:
@@ -123,6 +125,28 @@ def shareplex(operation, position, data, key=None):
     meta = {"op": operation, "table": "lab.things", "scn": str(position), "seq": 1}
     message = {"meta": meta | {"time": committed_at}, "data": data}
     return message | ({"key": key} if key else {})
+
+
+def half(operation, position, row):
+    """A message of DataWorks, which sends an update as UPDATE_BEFOR and UPDATE_AFTER."""
+    image = {"dataColumn": row}
+    types = {"id": "LONG", "name": "STRING", "price": "STRING"}
+    return {
+        "schema": {
+            "dataColumn": [{"name": name, "type": kind} for name, kind in types.items()],
+            "primaryKey": ["id"],
+            "source": {"dbType": "MySQL", "dbName": "lab", "tableName": "things"},
+        },
+        "payload": {
+            "before": image if operation == "UPDATE_BEFOR" else None,
+            "after": None if operation == "UPDATE_BEFOR" else image,
+            "sequenceId": str(position),
+            "timestamp": {"eventTime": 1_790_000_000_000 + position, "systemTime": 1},
+            "op": operation,
+            "ddl": None,
+        },
+        "version": "0.0.1",
+    }
 
 
 def thing(number, name, price="1.00"):

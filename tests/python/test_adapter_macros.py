@@ -1,6 +1,7 @@
 """The SQL that the adapter's macros render of a plan, as a linter sees it."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from conftest import PROJECT
@@ -17,6 +18,7 @@ FOLDER = PROJECT / "src/dbt/include/lakehouse/macros"
 ROWS = "select * from given"
 MERGED = Changes(3, keys="stored.`id` between 1 and 2")
 PARTIAL = Changes(3, 1, 1, True, MERGED.keys, is_partial=True, follows_moves=True)
+HALVES = replace(MERGED, has_halves=True)
 NEW = NewMessages(
     (Extent(("t", 0, 0), ("t", 0, 9)), Extent(("t", 0, 3), ("t", 0, 4))), True, True, True
 )
@@ -84,7 +86,7 @@ def of_gold():
         yield "changes_of_moved_keys", (each.model,)
         yield "with_followed_changes", (ROWS, each.model)
         yield "rows_of_touched_keys", (each, MERGED)
-        for found in (MERGED, PARTIAL):
+        for found in (MERGED, PARTIAL, HALVES):
             yield "merge_plain_rows", (each, found)
             if each.model.is_history:
                 yield "changes_of_touched_keys", (ROWS, each, found)

@@ -11,6 +11,7 @@ from laboratory import (
     YAML,
     Laboratory,
     change,
+    half,
     shareplex,
     statement,
     thing,
@@ -551,6 +552,36 @@ def test_an_update_keeps_what_its_image_does_not_carry_whatever_its_types_say(la
     laboratory.deliver(insert, renamed, unchanged)
     found = [row for row in laboratory.rows() if row[0] in (91, 92)]
     assert found == [(91, "b", None), (92, "c", "1.00")]
+
+
+@pytest.mark.parametrize("first", [0, 1], ids=["removed", "other"])
+def test_a_removed_half_of_a_row_that_stays_is_not_stored(laboratory, first):
+    """The halves of an update may come in two runs, the one or the other first."""
+    number, position = 96 + first, 100 + 100 * first
+    halves = [
+        half("UPDATE_BEFOR", position + 1, thing(number, "a")),
+        half("UPDATE_AFTER", position + 1, thing(number, "b")),
+    ]
+    deliveries = [
+        [half("INSERT", position, thing(number, "a")), halves[first]],
+        [halves[1 - first]],
+    ]
+    models = {"halved_history": "materialized='history'"}
+    write_models(laboratory.lakehouse.project, models)
+    for messages in deliveries:
+        laboratory.deliver(*messages, topic="halves.things", models=models)
+    where = f"where id = {number} order by _sequence"
+    query = "select name, _operation from gold_storage.halved_history "
+    assert [tuple(row.values()) for row in laboratory.lakehouse.query(query + where)] == [
+        ("a", "insert"),
+        ("b", "update"),
+    ]
+    query = "select name, is_current from gold.halved_history "
+    assert [tuple(row.values()) for row in laboratory.lakehouse.query(query + where)] == [
+        ("a", False),
+        ("b", True),
+    ]
+    write_models(laboratory.lakehouse.project)
 
 
 def test_changes_that_share_a_place_are_applied_as_they_are_delivered(laboratory):

@@ -60,6 +60,7 @@ class Changes:
         is_partial: whether columns are looked at one by one, as some change does not carry all of
             them or some stored row has older ones.
         follows_moves: whether rows were followed through changes of their keys.
+        has_halves: whether some can be halves of updates, whose other halves may be stored.
         noted: properties that tell what kinds of rows the table gets with them.
     """
 
@@ -70,7 +71,13 @@ class Changes:
     keys: str = "true"
     is_partial: bool = False
     follows_moves: bool = False
+    has_halves: bool = False
     noted: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def forgets(self) -> bool:
+        """Whether stored changes of a history can turn out to be none."""
+        return self.follows_moves or self.has_halves
 
 
 def count_changes(ask: Callable[[str], Sequence[Any]], key: Key, few: bool) -> Changes:

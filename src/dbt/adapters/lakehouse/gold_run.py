@@ -69,7 +69,8 @@ class GoldRun(TableRun):
         if not new.most:
             return self._write(table.commit_only)
         self.adapter.stage("new_changes", macros["new_typed_changes"](table, self._drops(new)))
-        found, changes = self._look_at_new_changes(new), NEW_CHANGES
+        found = replace(self._look_at_new_changes(new), has_halves=new.has_halves)
+        changes = NEW_CHANGES
         moves = Moves(self.adapter, table, macros)
         if moves.are_among(new, found):
             found = moves.follow(found, macros["new_typed_changes"](table.everything, EVERY_DROP))

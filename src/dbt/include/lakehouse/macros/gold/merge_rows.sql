@@ -38,7 +38,7 @@
     on {{ is_same_row(table.model.key) }}
         and stored._sequence = changed._sequence and stored._fingerprint = changed._fingerprint
         {{- ' and ' ~ found.keys if not found.truncates }}
-    {{ "when matched and changed._operation = 'forget' then delete" if found.follows_moves }}
+    {{ "when matched and changed._operation = 'forget' then delete" if found.forgets }}
     when matched then update set *
     when not matched then insert *
 {%- endmacro %}

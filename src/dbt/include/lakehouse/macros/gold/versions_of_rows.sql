@@ -8,10 +8,19 @@
     with _changes as (
         {{ changes }}
     ),
-    changed as (
-        select * from _changes
+    -- The removed half of an update removes nothing where the other half has the same key.
+    judged as (
+        select
+            *,
+            _is_replaced and not bool_and(_is_replaced) over (
+                partition by {{ model.key.names() }}, _truncated_table, _sequence
+            ) as _is_overruled
+        from _changes
         {{ 'where not _is_forgotten' if found.follows_moves }}
-        qualify not _is_replaced or bool_and(_is_replaced) over (partition by {{ model.key.names() }}, _truncated_table, _sequence)
+    ),
+    changed as (
+        select * from judged
+        where not _is_overruled
     ),
     whole as (
         {{ completed_from_earlier(model) if found.is_partial else 'select * from changed' }}
@@ -81,7 +90,8 @@
             _stored
         from changed
         where _truncated_table is not null
-        {{ union_of_forgotten(model) if found.follows_moves }}
+        {{ union_of_forgotten(model, '_changes', '_is_forgotten') if found.follows_moves }}
+        {{ union_of_forgotten(model, 'judged', '_is_overruled and _is_stored') if found.has_halves }}
     )
     {{ 'where not _is_stored or not _stored <=> ' ~ model.derived(found.is_partial) if table.read is not none }}
 {%- endmacro %}
@@ -175,12 +185,12 @@
 {%- endmacro %}
 
 {#- The stored changes to be taken away. -#}
-{% macro union_of_forgotten(model) -%}
+{% macro union_of_forgotten(model, rows, are_forgotten) -%}
     union all
     select
         {{ model.row_with("'forget'") }},
         false,
         null
-    from _changes
-    where _is_forgotten
+    from {{ rows }}
+    where {{ are_forgotten }}
 {%- endmacro %}
