@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -22,12 +24,16 @@ class Shop:
     def __init__(self, lakehouse, landing):
         self.lakehouse, self.landing, self.sent = lakehouse, landing, 0
 
-    def run(self, *options, name):
-        """Let a message with this name arrive, type the command, return its code and output."""
+    def send(self, name):
+        """Let a message of a thing with this name arrive."""
         message = change("INSERT", self.sent + 1, thing(self.sent + 1, name))
         row = ("lab.things", 0, self.sent, json.dumps(message).encode())
         write_messages(self.landing / f"{self.sent}.parquet", [row])
         self.sent += 1
+
+    def run(self, *options, name):
+        """Let a message arrive and type the command; return its exit code and its output."""
+        self.send(name)
         code, out, _ = self.lakehouse.command("run", "files", str(self.landing), *options)
         return code, out
 
@@ -104,6 +110,20 @@ def test_messages_land_where_dbt_cannot_read_the_project(shop):
     assert (shop.messages(), shop.names()[-1]) == (5, "fourth")
     assert shop.run(name="sixth")[0] == 0
     assert shop.names()[-2:] == ["fifth", "sixth"]
+
+
+def test_messages_land_while_another_dbt_uses_the_tables(shop):
+    shop.send("seventh")
+    command = [sys.executable, "-m", "cdc_lakehouse.console.cli", "run", "files", shop.landing]
+    home = shop.lakehouse.home
+    environment = os.environ | {"LAKEHOUSE_DIR": str(home), "DBT_TARGET_PATH": str(home / "other")}
+    done = subprocess.run(
+        command, cwd=shop.lakehouse.project, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 1, done.stderr
+    assert "1 topics, 1 messages" in done.stdout
+    assert f"Nothing was built: {home} is in use by process " in done.stdout
+    assert (shop.messages(), shop.names()[-1]) == (7, "sixth")
 
 
 def test_a_landing_folder_that_is_not_there_is_named(shop, tmp_path):

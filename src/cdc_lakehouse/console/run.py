@@ -19,8 +19,8 @@ from dbt.adapters.lakehouse import connections
 def run(land: Callable[[Recorder], int], path: str | None, tests: bool, show: bool) -> int:
     """Land what is new, then let dbt build seeds and models, on the Spark that the profile sets.
 
-    Where dbt cannot read the project, messages are landed all the same: a topic may keep them for
-    some hours only.
+    Where dbt cannot read the project, or another dbt uses the tables, messages are landed all the
+    same: a topic may keep them for some hours only.
 
     Args:
         land: lands what is new and returns an exit code, 1 if that is not all.
@@ -38,12 +38,15 @@ def run(land: Callable[[Recorder], int], path: str | None, tests: bool, show: bo
     to_land = bytes_to_land(path) if path else 0
     is_first = not is_table(warehouse_path("bronze", "messages"))
     parsed = dbtRunner().invoke(["--quiet", "parse"])
-    if not parsed.success:
+    try:
+        if not parsed.success:
+            raise LakehouseError("dbt cannot read the project. Mend it, then run `dbt build`.")
+        is_long = connections.has_much_to_do(to_land) or (path is None and is_first)
+        spark = _start_spark(is_long)
+    except LakehouseError as error:
         land(Recorder())
-        print("Nothing was built: dbt cannot read the project. Mend it, then run `dbt build`.")
+        print(f"Nothing was built: {error}")
         return 1
-    is_long = connections.has_much_to_do(to_land) or (path is None and is_first)
-    spark = _start_spark(is_long)
     landed = land(connections.TIMINGS)
     left_out = ["unit_test"] if tests else ["unit_test", "test"]
     selection = [word for name in left_out for word in ("--exclude-resource-type", name)]
