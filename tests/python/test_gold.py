@@ -557,7 +557,7 @@ def test_an_update_keeps_what_its_image_does_not_carry_whatever_its_types_say(la
 @pytest.mark.parametrize("first", [0, 1], ids=["removed", "other"])
 def test_a_removed_half_of_a_row_that_stays_is_not_stored(laboratory, first):
     """The halves of an update may come in two runs, the one or the other first."""
-    number, position = 96 + first, 100 + 100 * first
+    number, position = 96 + first, 9110 + 10 * first
     halves = [
         half("UPDATE_BEFOR", position + 1, thing(number, "a")),
         half("UPDATE_AFTER", position + 1, thing(number, "b")),
@@ -719,10 +719,10 @@ def test_the_rows_of_a_dropped_table_stay_and_are_named_or_go(laboratory):
         statement(9607, "alter table things drop column stock"),
         models=models,
     )
-    assert [row[0] for row in laboratory.rows(model="cleared")] == [1, 2]
+    assert [n for n, *_ in laboratory.rows(model="cleared") if n < 80] == [1, 2]
     laboratory.deliver(statement(9603, drop) | {"table": "elsewhere"}, models=models)
-    assert [row[0] for row in laboratory.rows(model="cleared")] == [2]
-    assert [row[0] for row in laboratory.rows(model="kept")] == [1, 2]
+    assert [n for n, *_ in laboratory.rows(model="cleared") if n < 80] == [2]
+    assert [n for n, *_ in laboratory.rows(model="kept") if n < 80] == [1, 2]
     laboratory.lakehouse.dbt("run", "-s", *views)
     dropped = laboratory.lakehouse.query(
         "select database_name, table_name, ddl from silver.schema_drift"
