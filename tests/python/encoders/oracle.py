@@ -284,6 +284,7 @@ def is_the_same(raw, text, column_type):
         return text == ("true" if raw else "false") or text == str(int(raw))
     if isinstance(raw, dict | list):
         return json.loads(text, parse_int=Number, parse_float=Number) == raw
-    if re.fullmatch(EXPONENT, raw):
+    # Of a typed column -0 is 0, and a number with an exponent is written out.
+    if re.fullmatch(EXPONENT, raw) or re.fullmatch(r"-0(\.0*)?", raw):
         return text == raw or (re.fullmatch(PLAIN, text) and Decimal(text) == Decimal(raw))
     return text == raw
