@@ -80,9 +80,9 @@ class Lake:
         log = warehouse_path("bronze", "messages") / "_delta_log"
         return len(list(log.glob("*.json")))
 
-    def command(self, *arguments, **options):
+    def command(self, *arguments, does="ingest", **options):
         """Start the command line in a process of its own."""
-        command = [sys.executable, "-m", "cdc_lakehouse.console.cli", "ingest", "kafka", *arguments]
+        command = [sys.executable, "-m", "cdc_lakehouse.console.cli", does, "kafka", *arguments]
         environment = {**os.environ, "LAKEHOUSE_DIR": str(self.home), **options}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
         return subprocess.Popen(command, cwd=self.project, env=environment, text=True, **pipes)
@@ -541,6 +541,14 @@ def test_a_run_that_stays_up_ends_with_a_signal(lake, broker, topic):
     assert process.returncode == 0, err
     assert "SIGTERM: stopping after the batch at work" in err and "2 topics, 7 messages" in out
     assert lake.ingest(subscribe_pattern=pattern[1]).landed == []
+
+
+def test_what_is_new_lands_where_dbt_has_no_profile_to_build_with(lake, broker, topic):
+    process = lake.command("--bootstrap-servers", broker.plain, "--subscribe", topic, does="run")
+    out, err = process.communicate()
+    assert process.returncode == 1, err
+    assert "1 topics, 5 messages" in out and "Nothing was built: dbt cannot read" in out
+    assert lake.offsets(topic) == list(range(5))
 
 
 def test_retention_that_deletes_while_the_stream_reads_is_told(lake, broker, topic, monkeypatch):

@@ -76,7 +76,6 @@ def _add_kafka(command: argparse.ArgumentParser) -> None:
         "--options-file",
         metavar="FILE",
         type=os.path.abspath,
-        default="",
         help="the same as Java properties, for example secrets",
     )
     command.add_argument("--name", default="kafka", help="of the stream; default: kafka")
@@ -122,7 +121,7 @@ def _land_kafka(
         max_offsets=options.max_offsets,
         limit=options.limit,
         options=parse_options(options.option),
-        options_file=options.options_file,
+        options_file=options.options_file or "",
         name=options.name,
         every=options.every if options.continuous else None,
         accept_gaps=options.accept_gaps,
