@@ -7,23 +7,25 @@ from dbt.cli.main import dbtRunner
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.console.show import failing_in_short, show_tables
+from cdc_lakehouse.console.show import show_tables
 from cdc_lakehouse.delta.log import is_table
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.landing import bytes_to_land
 from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.runtime.session import failing_in_short
 from cdc_lakehouse.runtime.timings import Recorder
 from dbt.adapters.lakehouse import connections
 
 
-def run(land: Callable[[Recorder], int], path: str | None, tests: bool, show: bool) -> int:
+def run(land: Callable[[Recorder | None], int], path: str | None, tests: bool, show: bool) -> int:
     """Land what is new, then let dbt build seeds and models, on the Spark that the profile sets.
 
     Where dbt cannot read the project, or another dbt uses the tables, messages are landed all the
     same: a topic may keep them for some hours only.
 
     Args:
-        land: lands what is new and returns an exit code, 1 if that is not all.
+        land: lands what is new and returns an exit code, 1 if that is not all; its timings are
+            added to those that it is given.
         path: the landing folder; None if the messages come from Kafka.
         tests: whether dbt runs data tests, too.
         show: whether the tables are printed at the end.
@@ -44,7 +46,7 @@ def run(land: Callable[[Recorder], int], path: str | None, tests: bool, show: bo
         is_long = connections.has_much_to_do(to_land) or (path is None and is_first)
         spark = _start_spark(is_long)
     except LakehouseError as error:
-        land(Recorder())
+        land(None)
         print(f"Nothing was built: {error}")
         return 1
     landed = land(connections.TIMINGS)

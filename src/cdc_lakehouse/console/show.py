@@ -21,7 +21,13 @@ from cdc_lakehouse.runtime.functions import register_functions
 from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.project import project_folder
-from cdc_lakehouse.runtime.session import FEW_STORED_BYTES, compile_plans, ended_java, open_session
+from cdc_lakehouse.runtime.session import (
+    FEW_STORED_BYTES,
+    compile_plans,
+    ended_java,
+    failing_in_short,
+    open_session,
+)
 from cdc_lakehouse.sql import identifier
 
 # What follows asks silver.events alone: the views over it take seconds to plan.
@@ -43,19 +49,6 @@ COUNTED = 1_000  # rows of a gold table that an overview counts
 MORE = """Type next:
   lakehouse show gold.gold_problems            values that do not fit, changes without a key
   lakehouse query "select * from silver.message_accounting"   what became of the messages"""
-
-
-def show_lakehouse(rows: int = 5) -> bool:
-    """Print what `show_tables` does, with a Spark of its own.
-
-    Returns:
-        Whether all could be shown.
-
-    Raises:
-        LakehouseError: there are no tables yet, they are in use, or Spark ends.
-    """
-    with tables_session() as spark:
-        return show_tables(spark, rows)
 
 
 def show_tables(spark: SparkSession, rows: int = 5) -> bool:
@@ -230,16 +223,3 @@ def tables_session() -> Iterator[SparkSession]:
         bronze.attach_tables(spark)
         register_functions(spark, project_folder())  # views ask them
         yield spark.newSession()
-
-
-@contextmanager
-def failing_in_short() -> Iterator[None]:
-    """Let an error of Spark reach the user as its message, or as the end of Java.
-
-    Raises:
-        LakehouseError: Spark fails in the block.
-    """
-    try:
-        yield
-    except (PySparkException, Py4JError, ConnectionError) as error:
-        raise LakehouseError(ended_java(error) or short_message(error)) from None

@@ -128,6 +128,19 @@ def stopping(what: str, remedy: str, *errors: type[Exception]) -> Iterator[None]
         raise LakehouseError(f"{what} stopped: {said}. {remedy}") from error
 
 
+@contextmanager
+def failing_in_short() -> Iterator[None]:
+    """Let an error of Spark reach the user as its message, or as the end of Java.
+
+    Raises:
+        LakehouseError: Spark fails in the block.
+    """
+    try:
+        yield
+    except (PySparkException, Py4JError, ConnectionError) as error:
+        raise LakehouseError(ended_java(error) or short_message(error)) from None
+
+
 def ended_java(error: BaseException) -> str | None:
     """Return how Java ended, if that is what Python failed with, as a sentence without its end."""
     java = getattr(SparkContext._gateway, "proc", None)

@@ -284,7 +284,8 @@ def is_the_same(raw, text, column_type):
         return text == ("true" if raw else "false") or text == str(int(raw))
     if isinstance(raw, dict | list):
         return json.loads(text, parse_int=Number, parse_float=Number) == raw
-    # Of a typed column -0 is 0, and a number with an exponent is written out.
-    if re.fullmatch(EXPONENT, raw) or re.fullmatch(r"-0(\.0*)?", raw):
+    if raw == "-0" and re.search("int|long|number", (column_type or "").lower()):
+        return text == "0"
+    if re.fullmatch(EXPONENT, raw):
         return text == raw or (re.fullmatch(PLAIN, text) and Decimal(text) == Decimal(raw))
     return text == raw

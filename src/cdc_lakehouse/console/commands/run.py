@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from functools import partial
 
 from cdc_lakehouse.console.commands.ingest import add_sources
 from cdc_lakehouse.console.commands.project import Commands, enter_project
@@ -20,12 +21,9 @@ def _run(options: argparse.Namespace) -> int:
     """Land what is new and build what is made of it; say of both what became of them."""
     from cdc_lakehouse.console.run import run
 
-    # Locks, dbt's artifacts and its logs name the command that wrote them.
+    # Locks, dbt's artifacts and its logs name the command, whose options for Kafka may be secrets.
     path = getattr(options, "path", None)
     sys.argv[1:] = ["run", *(["files", path] if path else ["kafka"])]
     project_dir = enter_project(options.project_dir)
-
-    def land(timings) -> int:
-        return options.land(options, project_dir, timings)
-
+    land = partial(options.land, options, project_dir)
     return run(land, path, options.test, options.show)

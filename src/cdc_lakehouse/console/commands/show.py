@@ -25,13 +25,14 @@ def add(commands: Commands) -> None:
 
 def _show(options: argparse.Namespace) -> int:
     """Print one table, or a view of the whole lakehouse."""
-    from cdc_lakehouse.console.show import run_query, show_lakehouse
+    from cdc_lakehouse.console.show import run_query, show_tables, tables_session
 
     enter_project(options.project_dir)
     if options.table:
         run_query(f"select * from {options.table}", options.rows)
         return 0
-    return 0 if show_lakehouse() else 1
+    with tables_session() as spark:
+        return 0 if show_tables(spark) else 1
 
 
 def _query(options: argparse.Namespace) -> int:

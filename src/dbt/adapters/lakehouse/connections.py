@@ -14,8 +14,6 @@ from dbt.adapters.spark import session
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkCredentials
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.bronze.tables import attach_tables
@@ -31,7 +29,7 @@ from cdc_lakehouse.runtime.session import (
     FEW_BYTES,
     MANY_BYTES,
     compile_plans,
-    ended_java,
+    failing_in_short,
     open_session,
 )
 from cdc_lakehouse.runtime.timings import Recorder
@@ -140,9 +138,10 @@ def holds_metastore() -> bool:
 def short_errors():
     """Let an error of Spark reach the user as its message, without plans and stacks."""
     try:
-        yield
-    except (PySparkException, Py4JError, ConnectionError, LakehouseError) as error:
-        raise DbtRuntimeError(ended_java(error) or short_message(error)) from None
+        with failing_in_short():
+            yield
+    except LakehouseError as error:
+        raise DbtRuntimeError(short_message(error)) from None
 
 
 @contextmanager

@@ -69,10 +69,9 @@ class GoldRun(TableRun):
         if not new.most:
             return self._write(table.commit_only)
         self.adapter.stage("new_changes", macros["new_typed_changes"](table, self._drops(new)))
-        found = replace(self._look_at_new_changes(new), has_halves=new.has_halves)
-        changes = NEW_CHANGES
+        found, changes = self._look_at_new_changes(new), NEW_CHANGES
         moves = Moves(self.adapter, table, macros)
-        if moves.are_among(new, found):
+        if moves.are_among(found):
             found = moves.follow(found, macros["new_typed_changes"](table.everything, EVERY_DROP))
         if found.follows_moves:
             self.adapter.stage("new_changes", self._completed(changes, found))
@@ -157,6 +156,7 @@ class GoldRun(TableRun):
     def _look_at_new_changes(self, new: NewChanges) -> Changes:
         """Count what the changes of a run that merges are; they are staged, their values typed."""
         found = count_changes(self.adapter.rows, self.table.model.key, new.most <= FEW)
+        found = replace(found, has_halves=new.has_halves)
         if found.partial_changes:
             return self._note_partial(replace(found, is_partial=True))
         return replace(found, is_partial=self._has_partial_rows())

@@ -13,7 +13,7 @@ So all keys that such moves connect with a changed key are followed again throug
 
 from dataclasses import replace
 
-from cdc_lakehouse.engine.changes import Changes, NewChanges, count_changes
+from cdc_lakehouse.engine.changes import Changes, count_changes
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_table import PARTIAL_MOVES, PARTIAL_ROWS
 from cdc_lakehouse.engine.moves import (
@@ -37,7 +37,7 @@ class Moves(TableRun):
         """The gold model."""
         return self.table.model
 
-    def are_among(self, new: NewChanges, found: Changes) -> bool:
+    def are_among(self, found: Changes) -> bool:
         """Tell whether a run that merges has to follow rows.
 
         There are partial or colliding moves among its changes, or the table has had some and says
@@ -47,7 +47,7 @@ class Moves(TableRun):
         marks = self.table.properties.get(PARTIAL_MOVES, "none")
         if marks == "some" or (marks != "none" and self._has_marked_keys(marks)):
             return True
-        if not found.replaced_rows and not new.has_halves:
+        if not found.replaced_rows and not found.has_halves:
             return False
         has_partial = found.partial_changes or self.table.properties.get(PARTIAL_ROWS) != "none"
         is_half = (
@@ -60,7 +60,7 @@ class Moves(TableRun):
             f" bool_or({self.model.is_moved} or {self.model.is_removed}) from (\n{pairs}\n)"
         )
         # A half of an update whose other half came in an earlier run may be of a partial move.
-        if are_partial or (has_partial and new.has_halves and has_halves):
+        if are_partial or (has_partial and found.has_halves and has_halves):
             return True
         if not has_moves:
             return False
