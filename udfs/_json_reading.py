@@ -12,12 +12,13 @@ from udfs._json_values import BLANKS, Number, Refused, Repeating, twice, walk, w
 
 # As deep as Spark's reader goes. A JSON column of MySQL has 100 levels at most.
 MOST_LEVELS = 1000
-_MINUS_ZERO = re.compile(rb"[\[:,\s]-0[\]},\s]")
+# Python looks for a pattern that begins with plain characters four times as fast as for another.
+_MINUS_ZERO = re.compile(rb"-0(?<=[\[:,\s]-0)[\]},\s]")
 
 
 def read_quickly(document):
     """Return what jiter reads, None if it refuses the bytes or would alter a number."""
-    if b"-0" in document and _MINUS_ZERO.search(document):
+    if _MINUS_ZERO.search(document):
         return None
     try:
         return jiter.from_json(

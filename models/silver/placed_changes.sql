@@ -2,33 +2,27 @@ with
 
 changes as (
 
-    select * from {{ ref('events') }}
+    select
+        *,
+        xxhash64(format, database_name, schema_name, table_name, sequence) as place
+    from {{ ref('events') }}
     where kind in ('row_change', 'truncate')
 
 ),
 
+-- Two places in the order of a table can have one number; then changes that share no place are compared, and differ.
 shared_places as (
 
-    select
-        format,
-        database_name,
-        schema_name,
-        table_name,
-        sequence
+    select place
     from changes
-    group by format, database_name, schema_name, table_name, sequence
+    group by place
     having count(*) > 1
 
 )
 
 select
-    changes.*,
-    shared_places.format is not null as shares_place
+    changes.* except (place),
+    shared_places.place is not null as shares_place
 from changes
 left join shared_places
-    on
-        changes.format = shared_places.format
-        and changes.database_name <=> shared_places.database_name
-        and changes.schema_name <=> shared_places.schema_name
-        and changes.table_name <=> shared_places.table_name
-        and changes.sequence <=> shared_places.sequence
+    on changes.place = shared_places.place
