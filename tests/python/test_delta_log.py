@@ -13,6 +13,7 @@ from cdc_lakehouse.delta.log import (
     earliest_version,
     keeps_rows_since,
     last_transactions,
+    last_user_metadata,
     partitions_since,
     tables_in,
 )
@@ -50,6 +51,18 @@ def test_rows_are_kept_by_all_commits_but_those_that_take_some_away(table):
     assert not keeps_rows_since(table, 3)
     (table / "_delta_log" / f"{1:020}.json").unlink()
     assert [keeps_rows_since(table, version) for version in (0, 1)] == [False, True]
+
+
+def test_the_text_of_a_commit_holds_until_another_follows(table):
+    log = table / "_delta_log"
+    assert last_user_metadata(table) is None
+    (log / f"{3:020}.json").write_text('{"commitInfo": {"userMetadata": "ours"}}')
+    assert last_user_metadata(table) == "ours"
+    (log / f"{4:020}.json").write_text('{"commitInfo": {"operation": "DELETE"}}')
+    assert last_user_metadata(table) is None
+    (log / f"{4:020}.json").write_text("{")
+    assert last_user_metadata(table) is None
+    assert last_user_metadata(table / "elsewhere") is None
 
 
 def test_partitions_are_those_of_which_rows_were_written_or_changed(table):

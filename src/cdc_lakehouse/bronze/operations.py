@@ -20,6 +20,7 @@ from cdc_lakehouse.bronze.tables import (
     microseconds,
     read,
 )
+from cdc_lakehouse.delta.log import USER_METADATA
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import UNROUTED, Routes
 from cdc_lakehouse.sql import quoted
@@ -134,7 +135,7 @@ def change_messages(
         f"{delta}.write.txnAppId": AUDIT,
         f"{delta}.write.txnVersion": str(number),
         # Spark takes ${...} for a variable even there.
-        f"{delta}.commitInfo.userMetadata": json.dumps({AUDIT: record}).replace("${", "$\\u007b"),
+        USER_METADATA: json.dumps({AUDIT: record}).replace("${", "$\\u007b"),
     }
     try:
         for name, value in settings.items():

@@ -20,6 +20,7 @@ from pyspark.sql.window import Window
 from cdc_lakehouse.bronze import operations
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.bronze.tables import IDENTITY, by_path
+from cdc_lakehouse.delta.log import USER_METADATA
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.sql import quoted
 
@@ -27,7 +28,6 @@ from cdc_lakehouse.sql import quoted
 ERASURE, EXPIRY = "erasure", "retention"
 OPERATIONS = {ERASURE: "erase", EXPIRY: "retention"}
 RUN = ["topic", "partition", "first_offset", "last_offset", "messages"]
-USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 @dataclass

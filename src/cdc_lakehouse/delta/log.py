@@ -8,6 +8,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 LOG = "_delta_log"  # the folder of a table that holds its commits
+# The setting with which a commit keeps a text of ours.
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 def snapshot(spark: SparkSession, path: Path):
@@ -128,13 +130,23 @@ def appended_since(path: Path, version: int, last: int, saying: str) -> list[lis
             if any("cdc" in action for action in actions) or "remove" in changed:
                 return None
             if "add" in changed:
-                said = [a["commitInfo"].get("userMetadata") for a in actions if "commitInfo" in a]
+                said = [_user_metadata(action) for action in actions if "commitInfo" in action]
                 if said != [saying]:
                     return None
                 appended.append([action["add"] for action in actions if "add" in action])
     except (OSError, ValueError):
         return None
     return appended
+
+
+def last_user_metadata(path: Path) -> str | None:
+    """Return the text of ours that the table's latest commit keeps; None if it has none."""
+    last = _last_commit(path)
+    try:
+        actions = list(_actions_of(path, int(last.stem))) if last else []
+    except (OSError, ValueError):  # if it is damaged, Delta says so
+        return None
+    return next((_user_metadata(action) for action in actions if "commitInfo" in action), None)
 
 
 def earliest_version(path: Path) -> int | None:
@@ -245,6 +257,10 @@ def _actions_since(path: Path, version: int, last: int | None = None) -> Iterato
         last = int(newest.stem) if newest else -1
     for commit in range(version + 1, last + 1):
         yield from _actions_of(path, commit)
+
+
+def _user_metadata(commit_info: dict) -> str | None:
+    return commit_info["commitInfo"].get("userMetadata")
 
 
 def _actions_of(path: Path, commit: int) -> Iterator[dict]:

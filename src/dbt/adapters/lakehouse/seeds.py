@@ -1,15 +1,21 @@
-"""Load a seed in one commit.
+"""Load a seed in one commit, and only if its file or its types have changed.
 
 dbt-spark drops the table, makes an empty one and fills it: after a kill between these steps the
-next `dbt run` would read topics without time zones, and say nothing.
+next `dbt run` would read topics without time zones, and say nothing. A commit costs a small run
+seconds, and a seed seldom changes.
 """
 
+import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
+from dbt.flags import get_flags
 
+from cdc_lakehouse.delta.log import USER_METADATA, last_user_metadata
+from cdc_lakehouse.engine.commit import set_for_one_statement
+from cdc_lakehouse.runtime.paths import warehouse_path
 from dbt.adapters.lakehouse.tables import TablesAdapter
 
 if TYPE_CHECKING:
@@ -29,27 +35,37 @@ class SeedsAdapter(TablesAdapter):
     ) -> str:
         """Give a seed the rows of its file, and return the statement that does it.
 
+        The commit says which statement made it. While it is the table's last one, the table has
+        these rows: nobody has changed them since.
+
         Args:
             column_types: those that the seed's YAML gives.
             file_format: the clause that says how it is stored.
         """
-        self.exists(relation)
         columns = {
             self.quote(name): column_types.get(name, self.convert_type(table, place))
             for place, name in enumerate(table.column_names)
         }
-        statement = f"create or replace table {relation}"
-        if not len(table.rows):
-            definition = ", ".join(f"{name} {data_type}" for name, data_type in columns.items())
-            sql = f"{statement} ({definition}) {file_format}"
-            self.execute(sql)
-            return sql
-        row = f"({', '.join(f'cast(%s as {data_type})' for data_type in columns.values())})"
-        values = ", ".join([row] * len(table.rows))
-        sql = (
-            f"{statement} {file_format} as select * from values {values}"
-            f" as seed ({', '.join(columns)})"
-        )
         bindings = [value for row in table.rows for value in row]
-        self.add_query(sql, bindings=bindings, abridge_sql_log=True)
+        sql = _replacing(relation, columns, len(table.rows), file_format)
+        said = f"seed {hashlib.sha256(repr((sql, bindings)).encode()).hexdigest()}"
+        path = warehouse_path(relation.schema, relation.identifier)
+        is_there = self.exists(relation) and last_user_metadata(path) == said
+        if not is_there or get_flags().FULL_REFRESH:
+            with set_for_one_statement(self.spark, {USER_METADATA: said}):
+                self.add_query(sql, bindings=bindings or None, abridge_sql_log=True)
         return sql
+
+
+def _replacing(
+    relation: BaseRelation, columns: Mapping[str, str], rows: int, file_format: str
+) -> str:
+    """Return the statement that gives a table columns and rows, with a %s for each value."""
+    statement = f"create or replace table {relation}"
+    if not rows:
+        definition = ", ".join(f"{name} {data_type}" for name, data_type in columns.items())
+        return f"{statement} ({definition}) {file_format}"
+    row = f"({', '.join(f'cast(%s as {data_type})' for data_type in columns.values())})"
+    values = ", ".join([row] * rows)
+    names = ", ".join(columns)
+    return f"{statement} {file_format} as select * from values {values} as seed ({names})"
