@@ -14,6 +14,9 @@ from cdc_lakehouse.runtime.paths import warehouse_path
 
 # A line of a plan whose operator is compiled, together with others, begins with a star.
 COMPILED = re.compile(r"^[ :+-]*\* ", re.MULTILINE)
+# A function in Python, and a text that is parsed which is not one of Delta's statistics.
+PYTHON = re.compile(r"EvalPython\nInput .*\nArguments: \[(\w+)\(")
+PARSED = re.compile(r"from_json\(StructField\((?!numRecords)")
 
 
 def order_update(position, status):
@@ -146,13 +149,15 @@ def test_what_is_new_is_known_without_a_query(grown, tmp_path):
     assert sorted(row["kind"] for row in found) == ["control", "rejected"]
 
 
-def test_few_messages_are_not_compiled(grown, tmp_path):
+def test_few_messages_are_parsed_once_and_not_compiled(grown, tmp_path):
     message = json.dumps(order_update(1769000000000000001, "few")).encode()
     write_messages(tmp_path / "one.parquet", [("shop.orders", 0, 1001, message)])
     grown.ingest(tmp_path)
     plans = grown.process.submit(_plans_of_run).result()
     assert any("orders" in plan for plan in plans)
     assert [plan for plan in plans if COMPILED.search(plan)] == []
+    assert [name for plan in plans for name in PYTHON.findall(plan)] == ["exact_json"]
+    assert sum(len(PARSED.findall(plan)) for plan in plans) == 1
 
 
 def test_a_long_pause_loses_nothing(grown, tmp_path):
