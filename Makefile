@@ -1,5 +1,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help setup run test lint broker bench soak check-machine
@@ -7,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 help: ## show what there is to type
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
 
-run: setup ## land the sample topics, build silver and gold, show what came out
+run: .venv/.runs ## land the sample topics, build silver and gold, show what came out
 	lakehouse run files samples/landing --show
 
 test: setup broker lint ## lint, dbt unit and data tests, pytest: what every commit passes
@@ -42,11 +43,15 @@ lint:
 broker: setup
 	python tests/python/broker.py
 
-setup: .venv/.complete ## make the environment in .venv
+setup: .venv/.complete ## make the environment in .venv, with what the tests need
 
-.venv/.complete: pyproject.toml constraints.txt src/cdc_lakehouse/runtime/jars.xml | check-machine
+.venv/.complete: .venv/.runs
+	$(PIP) --editable '.[dev]'
+	@touch $@
+
+.venv/.runs: pyproject.toml constraints.txt src/cdc_lakehouse/runtime/jars.xml | check-machine
 	$(PYTHON) -m venv .venv || { echo "make: python3 has no venv (Debian, Ubuntu: apt-get install python3-venv)"; exit 2; }
-	pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(PIP) --editable .
 	lakehouse setup
 	@touch $@
 
