@@ -1,6 +1,7 @@
 """What a person sees when something is wrong: one sentence that says what, and what to do."""
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -33,6 +34,19 @@ def run(*command, **environment):
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("LAKEHOUSE_DIR", str(tmp_path / "lake"))
     return tmp_path
+
+
+def test_who_has_read_enough_is_no_error(home):
+    """As of `lakehouse timings | head -1`, which ends before all is printed."""
+    timings = {"command": "dbt-run", "began_at": "2026-11-26T10:00:00", "seconds": 1.0, "steps": []}
+    (home / "lake" / "timings").mkdir(parents=True)
+    (home / "lake" / "timings" / "dbt-run.json").write_text(json.dumps(timings))
+    reads, writes = os.pipe()
+    os.close(reads)
+    command = [sys.executable, "-m", "cdc_lakehouse.console.cli", "timings"]
+    with open(writes, "w") as pipe:
+        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_a_second_dbt_is_told_who_holds_the_lakehouse(home):

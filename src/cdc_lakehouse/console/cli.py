@@ -1,6 +1,8 @@
 """The `lakehouse` command: its parser, and its exit codes."""
 
 import argparse
+import os
+import select
 import sys
 from importlib.metadata import version
 
@@ -18,6 +20,9 @@ from cdc_lakehouse.console.commands import (
     timings,
 )
 from cdc_lakehouse.errors import LakehouseError
+
+# As a shell has it of a program whose output nobody reads any longer.
+BROKEN_PIPE = 141
 
 # In the order of `lakehouse --help`. A family imports what it runs where it runs it, so that
 # `--help` and a wrong argument wait for no Spark.
@@ -37,16 +42,41 @@ FAMILIES = (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0 done, 1 done in part, 2 nothing done."""
+    """Run the command line and return its exit code: 0 done, 1 done in part, 2 nothing done.
+
+    130 if somebody interrupts it, 141 if nobody reads what it prints.
+    """
     options = _parser().parse_args(arguments)
     try:
-        return options.run(options)
-    except LakehouseError as error:
+        code = options.run(options)
+        sys.stdout.flush()
+        return code
+    except (LakehouseError, BrokenPipeError) as error:
+        # Of Spark, too, a broken pipe is an error in short; then Java has ended.
+        is_broken_pipe = BrokenPipeError in (type(error), type(error.__context__))
+        if is_broken_pipe and _has_lost_its_reader():
+            return BROKEN_PIPE
+        if not isinstance(error, LakehouseError):
+            raise
         print(f"lakehouse: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("lakehouse: interrupted; the next run completes what was begun.", file=sys.stderr)
         return 130
+
+
+def _has_lost_its_reader() -> bool:
+    """Tell whether nobody reads standard output any longer, as of `lakehouse show | head`."""
+    pipe = select.poll()
+    try:
+        pipe.register(sys.stdout.fileno(), 0)
+    except OSError:  # it is no file at all
+        return False
+    if not any(event & select.POLLERR for _, event in pipe.poll(0)):
+        return False
+    # Python would stumble over it once more at its end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return True
 
 
 def _parser() -> argparse.ArgumentParser:
