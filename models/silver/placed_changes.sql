@@ -10,7 +10,7 @@ changes as (
 
 ),
 
--- Two places in the order of a table can have one number; then changes that share no place are compared, and differ.
+-- Two places may have the same number: changes that share no place are then compared as well, and are found to differ.
 shared_places as (
 
     select place

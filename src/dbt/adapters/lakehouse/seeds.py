@@ -2,7 +2,7 @@
 
 dbt-spark drops the table, makes an empty one and fills it: after a kill between these steps the
 next `dbt run` would read topics without time zones, and say nothing. A commit costs a small run
-seconds, and a seed seldom changes.
+half a second, and a seed seldom changes.
 """
 
 import hashlib
