@@ -131,14 +131,8 @@ def fit_row(row):
     if _PLAIN.issuperset(map(type, row.values())):
         return row
     return {
-        name: value if type(value) in _PLAIN else text_of_value(value)
-        for name, value in row.items()
+        name: value if type(value) in _PLAIN else json_text(value) for name, value in row.items()
     }
-
-
-def text_of_value(value):
-    """Return the text of a value that `from_json` would alter: a fraction, an object or a list."""
-    return json_text(value) if isinstance(value, (dict, list)) else str(value)
 
 
 def misfit(expected, value):

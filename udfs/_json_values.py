@@ -96,20 +96,15 @@ write = json.JSONEncoder(
 
 def json_text(value):
     """Write a value as JSON without blanks, every number as it stood in the message."""
+    if not isinstance(value, (dict, list)):
+        return _scalar_text(value)
     text = StringIO()
     _write_into(text.write, value)
     return text.getvalue()
 
 
 def _write_into(add, value):
-    kind = type(value)
-    if kind is str:
-        add(encode_basestring(value))
-    elif value is None:
-        add("null")
-    elif kind is bool:
-        add("true" if value else "false")
-    elif isinstance(value, dict):
+    if isinstance(value, dict):
         before = "{"
         for name, member in value.items():
             add(before)
@@ -118,7 +113,7 @@ def _write_into(add, value):
             _write_into(add, member)
             before = ","
         add("}" if value else "{}")
-    elif kind is list:
+    elif isinstance(value, list):
         before = "["
         for member in value:
             add(before)
@@ -126,4 +121,15 @@ def _write_into(add, value):
             before = ","
         add("]" if value else "[]")
     else:
-        add(str(value))
+        add(_scalar_text(value))
+
+
+def _scalar_text(value):
+    kind = type(value)
+    if kind is str:
+        return encode_basestring(value)
+    if value is None:
+        return "null"
+    if kind is bool:
+        return "true" if value else "false"
+    return str(value)

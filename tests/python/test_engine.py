@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from cdc_lakehouse.delta.commit import set_for_one_statement, settings_of_commit
 from cdc_lakehouse.delta.statistics import Extent, extent_of
 from cdc_lakehouse.delta.watermark import GENERATION
-from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_commit
 from cdc_lakehouse.engine.loss import LostRows, refuse_first_build
 from cdc_lakehouse.engine.new_messages import MANY_FILES, NewMessages, from_commits, from_rows
 from cdc_lakehouse.engine.reprocessed import read_tables, with_tables

@@ -20,7 +20,11 @@ from cdc_lakehouse.bronze.tables import (
     microseconds,
     read,
 )
-from cdc_lakehouse.delta.log import USER_METADATA
+from cdc_lakehouse.delta.commit import (
+    USER_METADATA,
+    set_for_one_statement,
+    settings_of_transaction,
+)
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import UNROUTED, Routes
 from cdc_lakehouse.sql import quoted
@@ -130,20 +134,11 @@ def change_messages(
         "performed_by": performer(),
         "selection": selection,
     }
-    delta = "spark.databricks.delta"
-    settings = {
-        f"{delta}.write.txnAppId": AUDIT,
-        f"{delta}.write.txnVersion": str(number),
-        # Spark takes ${...} for a variable even there.
-        USER_METADATA: json.dumps({AUDIT: record}).replace("${", "$\\u007b"),
-    }
-    try:
-        for name, value in settings.items():
-            spark.conf.set(name, value)
+    # Spark takes ${...} for a variable even there.
+    kept = json.dumps({AUDIT: record}).replace("${", "$\\u007b")
+    settings = {**settings_of_transaction(AUDIT, number), USER_METADATA: kept}
+    with set_for_one_statement(spark, settings):
         spark.sql(statement)
-    finally:
-        for name in settings:
-            spark.conf.unset(name)
     completed = complete_operations(spark)
     if [row["began_at"] for row in completed] != [record["began_at"]]:
         raise LakehouseError(

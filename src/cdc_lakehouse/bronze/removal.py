@@ -20,7 +20,7 @@ from pyspark.sql.window import Window
 from cdc_lakehouse.bronze import operations
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.bronze.tables import IDENTITY, by_path
-from cdc_lakehouse.delta.log import USER_METADATA
+from cdc_lakehouse.delta.commit import USER_METADATA, set_for_one_statement
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.sql import quoted
 
@@ -112,8 +112,7 @@ class Removal:
             "removed_runs"
         )
         topics = ", ".join(sorted({quoted(run[0]) for run in self.runs}))
-        spark.conf.set(USER_METADATA, self.number)
-        try:
+        with set_for_one_statement(spark, {USER_METADATA: self.number}):
             spark.sql(f"""
                 merge into {by_path(bronze.MESSAGES)} as messages
                 using removed_runs as runs
@@ -124,8 +123,6 @@ class Removal:
                     and {condition}
                 when matched then delete
             """)
-        finally:
-            spark.conf.unset(USER_METADATA)
 
     def _version(self, spark: SparkSession) -> int | None:
         """Return the commit that removed the messages, None if there was none yet."""

@@ -55,6 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
         # Of Spark, too, a broken pipe is an error in short; then Java has ended.
         is_broken_pipe = BrokenPipeError in (type(error), type(error.__context__))
         if is_broken_pipe and _has_lost_its_reader():
+            # Python would stumble over it once more at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
         if not isinstance(error, LakehouseError):
             raise
@@ -72,11 +74,7 @@ def _has_lost_its_reader() -> bool:
         pipe.register(sys.stdout.fileno(), 0)
     except OSError:  # it is no file at all
         return False
-    if not any(event & select.POLLERR for _, event in pipe.poll(0)):
-        return False
-    # Python would stumble over it once more at its end.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return True
+    return any(event & select.POLLERR for _, event in pipe.poll(0))
 
 
 def _parser() -> argparse.ArgumentParser:

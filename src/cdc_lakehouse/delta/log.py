@@ -1,15 +1,13 @@
 """What Delta's log says of a table, without a query."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 LOG = "_delta_log"  # the folder of a table that holds its commits
-# The setting with which a commit keeps a text of ours.
-USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 def snapshot(spark: SparkSession, path: Path):
@@ -130,8 +128,7 @@ def appended_since(path: Path, version: int, last: int, saying: str) -> list[lis
             if any("cdc" in action for action in actions) or "remove" in changed:
                 return None
             if "add" in changed:
-                said = [_user_metadata(action) for action in actions if "commitInfo" in action]
-                if said != [saying]:
+                if _user_metadata(actions) != [saying]:
                     return None
                 appended.append([action["add"] for action in actions if "add" in action])
     except (OSError, ValueError):
@@ -143,10 +140,10 @@ def last_user_metadata(path: Path) -> str | None:
     """Return the text of ours that the table's latest commit keeps; None if it has none."""
     last = _last_commit(path)
     try:
-        actions = list(_actions_of(path, int(last.stem))) if last else []
+        said = _user_metadata(_actions_of(path, int(last.stem))) if last else []
     except (OSError, ValueError):  # if it is damaged, Delta says so
         return None
-    return next((_user_metadata(action) for action in actions if "commitInfo" in action), None)
+    return said[0] if said else None
 
 
 def earliest_version(path: Path) -> int | None:
@@ -259,13 +256,16 @@ def _actions_since(path: Path, version: int, last: int | None = None) -> Iterato
         yield from _actions_of(path, commit)
 
 
-def _user_metadata(commit_info: dict) -> str | None:
-    return commit_info["commitInfo"].get("userMetadata")
-
-
 def _actions_of(path: Path, commit: int) -> Iterator[dict]:
     with open(path / LOG / f"{commit:020}.json", encoding="utf-8") as actions:
         yield from map(json.loads, actions)
+
+
+def _user_metadata(actions: Iterable[dict]) -> list[str | None]:
+    """Return the texts that the actions of a commit keep: one, unless it says nothing of itself."""
+    return [
+        action["commitInfo"].get("userMetadata") for action in actions if "commitInfo" in action
+    ]
 
 
 def _last_commit(path: Path) -> Path | None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse.delta.commit import set_for_one_statement
 from cdc_lakehouse.delta.log import LOG, snapshot
 from cdc_lakehouse.errors import LakehouseError
 
@@ -29,11 +30,8 @@ def purge(spark: SparkSession, table: str) -> None:
     properties = {row.key: row.value for row in spark.sql(f"show tblproperties {table}").collect()}
     # Removed files are remembered in checkpoints, some with their statistics, for so long.
     spark.sql(f"alter table {table} set tblproperties ('{KEPT_FOR}' = 'interval 0 seconds')")
-    spark.conf.set(RETENTION_CHECK, "false")
-    try:
+    with set_for_one_statement(spark, {RETENTION_CHECK: "false"}):
         spark.sql(f"vacuum {table} retain 0 hours")
-    finally:
-        spark.conf.unset(RETENTION_CHECK)
     _shorten_log(spark, table)
     kept_for = properties.get(KEPT_FOR)
     if kept_for in (None, "interval 0 seconds"):

@@ -6,10 +6,10 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.bronze.removal import Removal, rows_frame
 from cdc_lakehouse.bronze.tables import MESSAGES
+from cdc_lakehouse.delta.commit import set_for_one_statement, settings_of_commit
 from cdc_lakehouse.delta.log import latest_version, transaction_version
 from cdc_lakehouse.delta.purge import purge
 from cdc_lakehouse.delta.watermark import version_of
-from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_commit
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.operate.erase.dbt_runs import run_dbt
 from cdc_lakehouse.operate.erase.left_overs import remove_left_overs

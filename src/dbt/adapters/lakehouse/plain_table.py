@@ -7,9 +7,9 @@ writes it whole.
 from dbt.adapters.base.relation import BaseRelation
 from dbt_common.exceptions import DbtRuntimeError
 
+from cdc_lakehouse.delta.commit import set_for_one_statement, settings_of_transaction
 from cdc_lakehouse.delta.watermark import GENERATION
 from cdc_lakehouse.engine.changes import Changes
-from cdc_lakehouse.engine.commit import set_for_one_statement, settings_of_transaction
 from cdc_lakehouse.engine.gold_table import KIND
 from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
 from cdc_lakehouse.engine.plain_table import Step, next_step, transaction_of

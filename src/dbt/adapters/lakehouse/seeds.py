@@ -13,8 +13,8 @@ from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.flags import get_flags
 
-from cdc_lakehouse.delta.log import USER_METADATA, last_user_metadata
-from cdc_lakehouse.engine.commit import set_for_one_statement
+from cdc_lakehouse.delta.commit import USER_METADATA, set_for_one_statement
+from cdc_lakehouse.delta.log import last_user_metadata
 from cdc_lakehouse.runtime.paths import warehouse_path
 from dbt.adapters.lakehouse.tables import TablesAdapter
 

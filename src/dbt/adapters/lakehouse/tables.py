@@ -16,10 +16,10 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark import StorageLevel
 from pyspark.sql import Row, SparkSession
 
+from cdc_lakehouse.delta.commit import ROW_BY_ROW, set_for_one_statement, settings_of_commit
 from cdc_lakehouse.delta.log import bytes_since, is_table, last_transactions, properties_of
 from cdc_lakehouse.delta.log import snapshot as latest
 from cdc_lakehouse.delta.watermark import version_of
-from cdc_lakehouse.engine.commit import ROW_BY_ROW, set_for_one_statement, settings_of_commit
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import FEW_BYTES, compile_plans
 from cdc_lakehouse.sql import quoted

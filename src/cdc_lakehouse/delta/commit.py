@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.delta.watermark import GENERATION
 
 POSITION = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
+# A text of ours that a commit keeps.
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 ROW_BY_ROW = {"spark.sql.parquet.enableVectorizedReader": "false"}
 MERGE_SOURCE = "spark.databricks.delta.merge.materializeSource"
 
