@@ -13,6 +13,8 @@ select
     case
         when outcomes.kind in ('row_change', 'truncate') then coalesce(outcomes.sequence < latest.sequence, false)
     end as is_late,
+    -- The materialization finds those that are.
+    if(outcomes.kind = 'row_change', false, null) as is_duplicate,
     current_timestamp() as loaded_at
 from outcomes
 left join {{ latest_changes() }} as latest

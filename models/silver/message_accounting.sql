@@ -99,22 +99,11 @@ outcomes as (
         count_if(kind in ('transaction_begin', 'transaction_end')) as transaction_markers,
         count_if(kind = 'control') as controls,
         count_if(kind = 'rejected') as rejected,
+        count_if(is_duplicate) as repeated_changes,
         count_if(is_late) as late_changes,
         max(committed_at) as last_committed_at,
         max(ingested_at) as last_ingested_at
     from {{ ref('events') }}
-    group by topic, partition
-
-),
-
-copies as (
-
-    select
-        topic,
-        partition,
-        count(*) as repeated_changes
-    from {{ ref('delivered_changes') }}
-    where delivery > 1
     group by topic, partition
 
 )
@@ -134,7 +123,7 @@ select
     coalesce(outcomes.transaction_markers, 0) as transaction_markers,
     coalesce(outcomes.controls, 0) as controls,
     coalesce(outcomes.rejected, 0) as rejected,
-    coalesce(copies.repeated_changes, 0) as repeated_changes,
+    coalesce(outcomes.repeated_changes, 0) as repeated_changes,
     coalesce(outcomes.late_changes, 0) as late_changes,
     received.repeated_identities,
     received.offsets - received.messages as missing_offsets,
@@ -145,5 +134,3 @@ select
 from received
 left join outcomes
     on received.topic = outcomes.topic and received.partition = outcomes.partition
-left join copies
-    on received.topic = copies.topic and received.partition = copies.partition

@@ -4,8 +4,8 @@ with
 
 first_deliveries as (
 
-    select * from {{ ref('delivered_changes') }}
-    where delivery = 1
+    select * from {{ ref('events') }}
+    where kind = 'row_change' and not is_duplicate
 
 ),
 

@@ -4,7 +4,8 @@ with
 
 changes as (
 
-    select * from {{ ref('delivered_changes') }}
+    select * from {{ ref('events') }}
+    where kind = 'row_change'
 
 )
 
@@ -12,9 +13,9 @@ select
     database_name,
     schema_name,
     table_name,
-    count_if(delivery = 1) as changes,
-    count_if(delivery = 1 and is_late) as late_changes,
-    count_if(delivery > 1) as repeated_changes,
+    count_if(not is_duplicate) as changes,
+    count_if(not is_duplicate and is_late) as late_changes,
+    count_if(is_duplicate) as repeated_changes,
     max(committed_at) as last_committed_at,
     max(ingested_at) as last_ingested_at,
     max(loaded_at) as last_processed_at,

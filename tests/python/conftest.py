@@ -160,6 +160,22 @@ class Lakehouse:
         """Return the rows of a query as dictionaries."""
         return self.process.submit(_query, sql).result()
 
+    def check_duplicates(self):
+        """Compare all images of silver.events; return how many of its changes are duplicates."""
+        row = "topic, partition, offset, row_number"
+        compared = (
+            f"select {row}, row_number() over (partition by format, database_name, schema_name,"
+            " table_name, sequence, operation, to_json(struct(before, after))"
+            " order by bronze_version, topic, partition, offset, row_number) > 1 as is_duplicate"
+            " from silver.events where kind = 'row_change'"
+            f" union all select {row}, null from silver.events where kind <> 'row_change'"
+        )
+        shown = f"select {row}, is_duplicate from silver.events"
+        for one, other in ((compared, shown), (shown, compared)):
+            assert self.query(f"({one}) except all ({other})") == []
+        (found,) = self.query(f"select count_if(is_duplicate) as n from ({shown})")
+        return found["n"]
+
     def files(self):
         """Return the data files of all tables."""
         warehouse = self.home / "warehouse"

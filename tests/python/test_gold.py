@@ -78,7 +78,7 @@ def late(laboratory):
 
 
 def deliver(laboratory, *messages):
-    laboratory.deliver(*messages, models=("delivered_changes", "row_changes"))
+    laboratory.deliver(*messages, models=("row_changes",))
 
 
 def of_late(kind, position, *rows, **more):
@@ -124,6 +124,56 @@ def test_a_change_is_late_if_an_earlier_run_has_processed_a_later_one(laboratory
         "is_delay": True,
         "goes_on": True,
     }
+
+
+def duplicates(laboratory):
+    """Return the offsets of the duplicates among the changes of lab.again, from the first on."""
+    rows = laboratory.lakehouse.query(
+        "select offset - min(offset) over () as place, is_duplicate from silver.events"
+        " where kind = 'row_change' and table_name = 'again' order by offset"
+    )
+    return [row["place"] for row in rows if row["is_duplicate"]]
+
+
+def test_the_same_content_at_the_same_place_is_a_duplicate_whenever_it_comes(laboratory):
+    def again(*arguments, **more):
+        return {**change(*arguments, **more), "table": "again"}
+
+    first, second = again("INSERT", 100, thing(1, "a")), again("INSERT", 200, thing(2, "b"))
+    # Other content at the same place is a conflict, which is a change.
+    other = again("INSERT", 100, thing(1, "other"))
+    deliver(laboratory, first, first, other)
+    assert duplicates(laboratory) == [1]
+    # Of an earlier run; the last place of an earlier run; between changes that are new.
+    deliver(laboratory, second, other, again("INSERT", 300, thing(3, "c")), first, second)
+    assert duplicates(laboratory) == [1, 4, 6, 7]
+    laboratory.lakehouse.dbt("run", "-s", "conflicting_changes")
+    [conflict] = laboratory.lakehouse.query(
+        "select deliveries, contents from silver.conflicting_changes where table_name = 'again'"
+    )
+    assert conflict == {"deliveries": 5, "contents": 2}
+    laboratory.lakehouse.dbt("run", "--full-refresh", "-s", "events")
+    assert duplicates(laboratory) == [1, 4, 6, 7]
+    laboratory.lakehouse.check_duplicates()
+
+
+def test_a_duplicate_whose_first_delivery_is_processed_again_becomes_the_first(laboratory):
+    message = {**change("INSERT", 500, thing(5, "e")), "table": "again"}
+    deliver(
+        laboratory, message, {**change("INSERT", 510, thing(6, "f")), "table": "again"}, message
+    )
+    first = laboratory.offset - 3
+    assert duplicates(laboratory)[-1] == duplicates(laboratory)[0] + 9
+    laboratory.lakehouse.command(
+        "replay", "--settled", "--topic", "lab.things", "--offsets", str(first)
+    )
+    laboratory.lakehouse.dbt("run", "-s", "events")
+    found = laboratory.lakehouse.query(
+        f"select offset - {first} as place, is_duplicate from silver.events where offset >= {first}"
+        " order by offset"
+    )
+    assert [row["is_duplicate"] for row in found] == [True, False, False]
+    laboratory.lakehouse.check_duplicates()
 
 
 @pytest.mark.long

@@ -8,6 +8,7 @@ from cdc_lakehouse.engine.latest_changes import (
     Run,
     TableChanges,
     counts_of,
+    first_sequences_of,
     furthest,
     nothing_known,
     read_latest,
@@ -82,10 +83,11 @@ def test_of_many_runs_the_last_ones_are_known():
 
 def test_a_row_of_the_query_tells_the_sequence_and_the_counts_of_all_formats():
     rows = [
-        ("dts_canal", "shop", None, "orders", "7", 3, 1, 0, 0),
-        ("drs_json", "shop", None, "orders", "9", 2, 2, 2, 0),
-        ("dts_canal", "shop", None, "orders", None, 1, 0, 0, 1),
+        ("dts_canal", "shop", None, "orders", "7", "5", 3, 1, 0, 0),
+        ("drs_json", "shop", None, "orders", "9", "9", 2, 2, 2, 0),
+        ("dts_canal", "shop", None, "orders", None, None, 1, 0, 0, 1),
     ]
     assert sequences_of(rows) == {ORDERS: "7", ("drs_json", "shop", None, "orders"): "9"}
+    assert first_sequences_of(rows) == {ORDERS: "5", ("drs_json", "shop", None, "orders"): "9"}
     orders = SourceTable("shop", None, "orders")
     assert counts_of(rows) == (TableChanges(orders, 5, 3, 2, 0), TableChanges(orders, 1, 0, 0, 1))

@@ -172,7 +172,7 @@ def test_an_ingest_during_a_dbt_run_takes_nothing_from_either(overlap):
     succeeded, _, errors = run_of_dbt.result()
     assert succeeded, errors
     assert overlap.settle() == {"fifth": len(THINGS)}
-    overlap.lakehouse.dbt("run", "-s", "delivered_changes", "message_accounting")
+    overlap.lakehouse.dbt("run", "-s", "message_accounting")
     overlap.lakehouse.dbt("test", "-s", "every_message_has_one_outcome", "accounting_adds_up")
 
 

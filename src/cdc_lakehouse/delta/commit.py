@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.delta.watermark import GENERATION
+from cdc_lakehouse.delta.watermark import mark_of
 
 POSITION = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
 # A text of ours that a commit keeps.
@@ -37,10 +37,8 @@ def settings_of_commit(
             they are messages: those may fill the memory.
         is_staged: whether a MERGE can read its source as it is; Delta would keep it once more.
     """
-    generation = (mark or 0) // GENERATION + rebuild
-    return settings_of_transaction(
-        source, generation * GENERATION + version, row_by_row=row_by_row, is_staged=is_staged
-    )
+    identifier = mark_of(version, mark, rebuild)
+    return settings_of_transaction(source, identifier, row_by_row=row_by_row, is_staged=is_staged)
 
 
 def settings_of_transaction(

@@ -13,7 +13,7 @@ LOG = "_delta_log"  # the folder of a table that holds its commits
 def snapshot(spark: SparkSession, path: Path):
     """Return the latest state of the table in a folder, an object of Delta's."""
     nothing = spark._jvm.scala.Option.empty()
-    return _log(spark, path).update(False, nothing, nothing)
+    return delta_log(spark, path).update(False, nothing, nothing)
 
 
 def latest_version(spark: SparkSession, path: Path) -> int:
@@ -213,7 +213,7 @@ def keeps_rows_since(path: Path, version: int) -> bool:
 
 def read_beside(spark: SparkSession, path: Path, name: str) -> str | None:
     """Return the text of a file in a table's folder; None if it cannot be read."""
-    log = _log(spark, path)
+    log = delta_log(spark, path)
     file = spark._jvm.org.apache.hadoop.fs.Path(str(path / name))
     try:
         return log.store().read(file, log.newDeltaHadoopConf()).mkString("\n")
@@ -228,7 +228,7 @@ def write_beside(spark: SparkSession, path: Path, name: str, text: str) -> None:
         name: begins with _, so that Delta and its VACUUM leave the file alone.
         text: of one line or several.
     """
-    log = _log(spark, path)
+    log = delta_log(spark, path)
     file = spark._jvm.org.apache.hadoop.fs.Path(str(path / name))
     lines = spark._jvm.scala.jdk.javaapi.CollectionConverters.asScala(
         spark._jvm.java.util.List.of(text).iterator()
@@ -236,7 +236,7 @@ def write_beside(spark: SparkSession, path: Path, name: str, text: str) -> None:
     log.store().write(file, lines, True, log.newDeltaHadoopConf())
 
 
-def _log(spark: SparkSession, path: Path):
+def delta_log(spark: SparkSession, path: Path):
     """Return Delta's object for a table's log, which has not looked for new commits."""
     # Delta reads a checkpoint lazily, in the session of the thread, which no query may have set.
     spark._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)

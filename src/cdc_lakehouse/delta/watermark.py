@@ -8,6 +8,11 @@ Delta commits the number of a transaction together with the rows, so the two nev
 GENERATION = 2**40
 
 
+def mark_of(version: int, last: int | None, rebuild: bool = False) -> int:
+    """Return the transaction number that names a version of the source, after the last one."""
+    return ((last or 0) // GENERATION + rebuild) * GENERATION + version
+
+
 def version_of(mark: int) -> int:
     """Return the version of the source that a transaction number names; -1 if there is none yet."""
     return mark % GENERATION if mark >= 0 else -1

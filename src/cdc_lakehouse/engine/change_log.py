@@ -1,10 +1,10 @@
 """What Delta's log and Spark say of the change log, and of what is new for it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from cdc_lakehouse.bronze.tables import EACH_ONCE, IDENTITY
 from cdc_lakehouse.delta.log import (
@@ -27,11 +27,13 @@ from cdc_lakehouse.delta.stored_columns import (
     types_of_schema,
 )
 from cdc_lakehouse.delta.watermark import version_of
+from cdc_lakehouse.engine.duplicates import reach
 from cdc_lakehouse.engine.latest_changes import (
     FILE,
     LatestChanges,
     Run,
     counts_of,
+    first_sequences_of,
     furthest,
     nothing_known,
     query_of_latest,
@@ -180,21 +182,40 @@ def read_kept(spark: SparkSession, path: Path) -> LatestChanges | None:
     return kept if kept and keeps_rows_since(path, kept.version) else None
 
 
+def count_settled(
+    spark: SparkSession, window: Window, names_of_dropped: str, rows: str
+) -> list[Row]:
+    """Return how far this run has come in each source table, and how many changes it has settled.
+
+    Args:
+        names_of_dropped: as of `query_of_latest`.
+        rows: the change log, or a view of the rows that this run writes to it.
+    """
+    since = -1 if window.read is None else window.read
+    return spark.sql(query_of_latest(rows, since, names_of_dropped)).collect()
+
+
+def earlier_duplicates(rows: Iterable, known: LatestChanges) -> str | None:
+    """Return the condition on rows of earlier runs that one of this run may be a duplicate of them.
+
+    Args:
+        rows: those that `count_settled` returns.
+        known: what is known of the earlier runs.
+
+    Returns:
+        None if none can be.
+    """
+    return reach(first_sequences_of(rows), sequences_of(rows), known.sequences)
+
+
 def keep_latest_changes(
-    spark: SparkSession,
-    window: Window,
-    known: LatestChanges,
-    names_of_dropped: str,
-    staged: str | None,
+    spark: SparkSession, window: Window, known: LatestChanges, rows: Iterable
 ) -> None:
     """Leave for the next run how far this one has come, and what it has settled.
 
     Args:
-        names_of_dropped: as of `query_of_latest`.
-        staged: a view of the rows that this run has written, if they are kept.
+        rows: those that `count_settled` returns.
     """
-    since = -1 if window.read is None else window.read
-    rows = spark.sql(query_of_latest(staged or window.table, since, names_of_dropped)).collect()
     version = snapshot(spark, window.path).version()
     latest = known.with_run(version, Run(window.last, counts_of(rows)), sequences_of(rows))
     write_beside(spark, window.path, FILE, latest.text())

@@ -127,8 +127,8 @@ def query_of_latest(
 ) -> str:
     """Return the query of the latest changes that came with commits of bronze after `since`.
 
-    By format and source table: the greatest sequence, and the counts of `TableChanges`; a table
-    that was dropped has a row of its own for that.
+    By format and source table: the greatest sequence and the least, and the counts of
+    `TableChanges`; a table that was dropped has a row of its own for that.
 
     Args:
         names_of_dropped: the names of the table of a row of events, or of one that it drops.
@@ -144,6 +144,7 @@ def query_of_latest(
         select
             {COLUMNS},
             max(if(is_drop, null, sequence)) as sequence,
+            min(if(is_drop, null, sequence)) as first_sequence,
             count(*) as changes,
             count_if(operation not in ('snapshot', 'insert')) as updates,
             count_if(operation in ('update_before', 'update_after')) as halves,
@@ -163,14 +164,19 @@ def query_of_latest(
 
 
 def sequences_of(rows: Iterable) -> dict[Source, str]:
-    """Return the sequences of the rows of the query."""
+    """Return the greatest sequences of the rows of the query."""
     return {tuple(row[:4]): row[4] for row in rows if row[4] is not None}
+
+
+def first_sequences_of(rows: Iterable) -> dict[Source, str]:
+    """Return the least sequences of the rows of the query."""
+    return {tuple(row[:4]): row[5] for row in rows if row[5] is not None}
 
 
 def counts_of(rows: Iterable) -> tuple[TableChanges, ...]:
     """Return the counts of the rows of the query, of all formats together."""
     found: dict[tuple, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-    for _, database, schema, table, _, *counts in rows:
+    for _, database, schema, table, _, _, *counts in rows:
         names = database, schema, table, counts[-1] > 0
         found[names] = [a + b for a, b in zip(found[names], counts, strict=True)]
     return tuple(TableChanges(SourceTable(*names), *c) for (*names, _), c in found.items())

@@ -9,6 +9,14 @@ from cdc_lakehouse.delta import statements
 from cdc_lakehouse.delta.stored_columns import changed_columns, columns_to_add
 from cdc_lakehouse.engine.loss import LostRows, refuse_rebuild
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.sql import identifier
+
+# Delta keeps the least and the greatest value of these columns in each file. They are what readers
+# look for; of texts and types, as of an error or a column, it would keep them in vain.
+PROPERTIES = {
+    "delta.dataSkippingStatsColumns": "topic,partition,offset,format,kind,operation,database_name,"
+    "schema_name,table_name,committed_at,ingested_at,sequence,bronze_version,loaded_at"
+}
 
 
 @dataclass(frozen=True)
@@ -106,18 +114,25 @@ class Window:
     def preparation(self) -> str | None:
         """The statement that makes the table or gives it the columns that it lacks, if any is."""
         if not self.build.exists:
-            return statements.create_table(self.table, self.columns, {})
+            return statements.create_table(self.table, self.columns, PROPERTIES)
         if self.build.added:
             return statements.add_columns(self.table, self.columns, self.build.added)
         return None
 
-    def insert(self, rows: str) -> str:
-        """The statement that appends rows."""
-        return statements.insert_rows(self.table, self._names, rows)
+    def typed(self, rows: str) -> str:
+        """The query of rows with the columns of the contract, in their order and of their types."""
+        columns = (
+            f"cast({identifier(column['name'])} as {column['data_type']})"
+            f" as {identifier(column['name'])}"
+            for column in self.columns
+        )
+        return f"select {', '.join(columns)} from ({rows})"
 
     def replace(self, rows: str, properties: Mapping[str, str]) -> str:
         """The statement that builds the table again."""
-        return statements.replace_table(self.table, self._names, rows, properties)
+        return statements.replace_table(
+            self.table, self._names, rows, PROPERTIES | dict(properties)
+        )
 
     @property
     def _names(self) -> list[str]:

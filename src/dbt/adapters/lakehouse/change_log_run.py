@@ -1,13 +1,19 @@
 """Bring the change log up to date: what is done in which order. Macros of dbt render the SQL."""
 
 from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.contracts.connection import AdapterResponse
+from pyspark.sql import Row
 
+from cdc_lakehouse.delta.append import Append
+from cdc_lakehouse.delta.commit import ROW_BY_ROW, set_for_one_statement
 from cdc_lakehouse.delta.statements import set_properties
-from cdc_lakehouse.engine import change_log
+from cdc_lakehouse.delta.watermark import mark_of
+from cdc_lakehouse.engine import change_log, duplicates
+from cdc_lakehouse.engine.latest_changes import LatestChanges
 from cdc_lakehouse.engine.new_messages import NewMessages
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.window import Window
-from dbt.adapters.lakehouse.tables import Macros, TablesAdapter
+from dbt.adapters.lakehouse.tables import INFER_NOTHING, Macros, TablesAdapter
 
 OUTCOMES = "select * from outcomes"
 
@@ -36,8 +42,7 @@ class ChangeLogRun:
         build = self.window.build
         if build.said:
             self.macros["log"](build.said, info=True)
-        if self.window.preparation:
-            self.adapter.execute(self.window.preparation)
+        self._prepare_table()
         with self.adapter.step("finds new messages"):
             found = change_log.find_new_messages(self.adapter.spark, self.window)
         if found is None:
@@ -45,14 +50,24 @@ class ChangeLogRun:
         else:
             self._process(found)
 
+    def _prepare_table(self) -> None:
+        """Make the table, or give it the columns that it lacks and mark the rows that it has."""
+        adapter, table = self.adapter, self.window.table
+        if duplicates.COLUMN in self.window.build.added:
+            # Who is killed before they are marked has the next run do it.
+            adapter.execute(set_properties(table, {duplicates.UNMARKED: "true"}))
+        if self.window.preparation:
+            adapter.execute(self.window.preparation)
+        if adapter.properties(self.target).get(duplicates.UNMARKED) == "true":
+            adapter.execute(duplicates.marking(table))
+            adapter.execute(set_properties(table, {duplicates.UNMARKED: "false"}))
+
     def _process(self, found: NewMessages) -> None:
         self._name_messages(found)
         spark, names = self.adapter.spark, self.macros["names_of_dropped_table"]()
         with self.adapter.step("finds the latest changes"):
             known = change_log.find_latest_changes(spark, self.window, found, names)
-        # To write few rows takes less time than to plan the formats once more.
-        is_staged = self.adapter.has_little_since(self.messages, self.window.read)
-        if is_staged:
+        if found.resettles:
             self.adapter.stage("outcomes", self.sql, row_by_row=True)
         else:
             self.adapter.name_query("outcomes", self.sql)
@@ -60,10 +75,13 @@ class ChangeLogRun:
         if self.adapter.reads_a_part_only(self.sql):
             self.macros["nothing_written"]()
             return
-        self._write(found)
-        with self.adapter.step("counts what was processed"):
-            staged = "outcomes" if is_staged else None
-            change_log.keep_latest_changes(spark, self.window, known, names, staged)
+        if found.resettles or self.window.build.rebuild:
+            self._rewrite(found)
+            settled = self._count(self.window.table)
+        else:
+            settled = self._append(known)
+        with self.adapter.step("keeps the latest changes"):
+            change_log.keep_latest_changes(spark, self.window, known, settled)
 
     def _name_messages(self, found: NewMessages) -> None:
         """Make the temporary views that the formats' models read.
@@ -77,17 +95,44 @@ class ChangeLogRun:
         shards = macros["shards_settled_before"](target, window, found)
         self.adapter.name_query("settled_shards", shards)
 
-    def _write(self, found: NewMessages) -> None:
+    def _append(self, known: LatestChanges) -> list[Row]:
+        """Append the outcomes, of which none was settled before; return what they come to."""
+        adapter, spark, window = self.adapter, self.adapter.spark, self.window
+        rows = window.typed(OUTCOMES)
+        self.macros["write"](rows)
+        append = Append(spark, window.path)
+        with adapter.step("writes"), set_for_one_statement(spark, INFER_NOTHING | ROW_BY_ROW):
+            append.write(spark.sql(rows))
+        append.rows().createOrReplaceTempView("written_rows")
+        settled = self._count("written_rows")
+        with adapter.step("finds duplicates"), set_for_one_statement(spark, ROW_BY_ROW):
+            earlier = change_log.earlier_duplicates(settled, known)
+            duplicates.mark_duplicates(spark, append, window.table, earlier)
+        with adapter.step("commits"):
+            mark = adapter.mark(self.target, change_log.MESSAGES)
+            append.commit(change_log.MESSAGES, mark_of(window.last, mark))
+        adapter.forget_snapshots()
+        self.macros["store_result"]("main", response=AdapterResponse("OK"))
+        return settled
+
+    def _count(self, rows: str) -> list[Row]:
+        with self.adapter.step("counts what was processed"):
+            names = self.macros["names_of_dropped_table"]()
+            return change_log.count_settled(self.adapter.spark, self.window, names, rows)
+
+    def _rewrite(self, found: NewMessages) -> None:
+        """Build the log again, or give messages that were settled before their new outcomes."""
         window = self.window
         if window.build.rebuild:
             # Gold has perhaps not heeded yet which source tables had changes processed again.
             kept = self.adapter.properties(self.target).get(RESETTLED, "{}")
-            statement = window.replace(OUTCOMES, {RESETTLED: kept})
-        elif found.resettles:
-            self._note_resettled_tables()
-            statement = self.macros["resettle_messages"](self.target, OUTCOMES)
+            rows = duplicates.with_duplicates(OUTCOMES)
+            statement = window.replace(rows, {RESETTLED: kept})
         else:
-            statement = window.insert(OUTCOMES)
+            self._note_resettled_tables()
+            settled = window.typed(f"select * from {window.table}")
+            rows = duplicates.with_other_rows(window.typed(OUTCOMES), settled, "resettled_rows")
+            statement = self.macros["resettle_messages"](self.target, rows)
         self.macros["write_and_commit"](
             statement,
             self.target,

@@ -16,7 +16,7 @@ from dbt.adapters.lakehouse.connections import short_errors
 from dbt.adapters.lakehouse.tables import Macros, TablesAdapter
 
 # The columns that the change log itself gives.
-GIVEN_BY_CHANGE_LOG = ("is_late", "loaded_at")
+GIVEN_BY_CHANGE_LOG = ("is_late", "is_duplicate", "loaded_at")
 
 
 class SilverAdapter(TablesAdapter):

@@ -147,6 +147,10 @@ class TablesAdapter(SparkAdapter):
             handle.snapshots[name] = found
         return handle.snapshots[name]
 
+    def forget_snapshots(self) -> None:
+        """Look for new commits of tables when they are asked for again."""
+        self.connections.get_thread_connection().handle.handle.snapshots.clear()
+
     def properties(self, relation: BaseRelation) -> dict[str, str]:
         """Return the properties of a table."""
         return properties_of(self.spark, self.snapshot(relation))
@@ -232,7 +236,7 @@ class TablesAdapter(SparkAdapter):
             row_by_row: hold one row in memory, as of messages that may fill it.
         """
         self._log(f"stages as {name}", sql)
-        self.connections.get_thread_connection().handle.handle.snapshots.clear()
+        self.forget_snapshots()
         values = INFER_NOTHING | (ROW_BY_ROW if row_by_row else {})
         level = StorageLevel.DISK_ONLY if row_by_row else StorageLevel.MEMORY_AND_DISK
         with self.step(f"stages {name}"), set_for_one_statement(self.spark, values):

@@ -25,7 +25,8 @@
 
 {#- The rows of new messages that were settled before. -#}
 {% macro rows_settled_before(target, found) -%}
-    select topic, partition, offset, row_number, kind, database_name, schema_name, table_name, sequence, is_late, dropped_tables
+    select
+        topic, partition, offset, row_number, format, kind, operation, database_name, schema_name, table_name, sequence, is_late, dropped_tables
     from {{ target }} as settled
     where
         ({{ found.ranges }})

@@ -1,0 +1,79 @@
+"""Append rows to a Delta table in two steps: its files are written and looked at, then committed.
+
+What a row is may hang on the other rows of a commit. To ask for it within the query that makes the
+rows would send all of them through a shuffle.
+"""
+
+import time
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from cdc_lakehouse.delta.log import delta_log
+
+
+class Append:
+    """Files in the folder of a table that are no part of it before `commit`.
+
+    Whoever is killed before that leaves files that VACUUM deletes, as every write does.
+    """
+
+    def __init__(self, spark: SparkSession, path: Path) -> None:
+        self.spark, self.path = spark, path
+        self._log = delta_log(spark, path)
+        self._transaction = self._log.startTransaction()
+        self._files: dict[str, Any] = {}  # objects of Delta's, by the names of the files
+
+    def write(self, rows: DataFrame) -> None:
+        """Write rows, which have the columns of the table with their types, to new files.
+
+        Raises:
+            Py4JJavaError: a row breaks a constraint of the table.
+        """
+        written = self._collections.asJava(self._transaction.writeFiles(rows._jdf))
+        self._files |= {file.path().rpartition("/")[2]: file for file in written}
+
+    def rows(self, names: Iterable[str] | None = None) -> DataFrame:
+        """Return the rows that were written, or those of the files of some names."""
+        files = self._sequence(self._files[name] for name in names or self._files)
+        state, nothing = self._transaction.snapshot(), self._nothing
+        return DataFrame(self._log.createDataFrame(state, files, False, nothing), self.spark)
+
+    def rewrite(self, names: Collection[str], rows: DataFrame) -> None:
+        """Write rows in place of those of the files of some names, which are deleted."""
+        self.write(rows)
+        for name in names:
+            path = self.path / self._files.pop(name).path()
+            file = self.spark._jvm.org.apache.hadoop.fs.Path(str(path))
+            file.getFileSystem(self._log.newDeltaHadoopConf()).delete(file, False)
+
+    def commit(self, name: str, identifier: int) -> None:
+        """Make the files a part of the table, and commit an identifier under a name with them.
+
+        Raises:
+            Py4JJavaError: somebody has committed one under this name meanwhile.
+        """
+        delta = self.spark._jvm.org.apache.spark.sql.delta
+        self._transaction.txnVersion(name)  # who has read it conflicts with who writes it
+        now = self.spark._jvm.scala.Option.apply(int(time.time() * 1000))
+        mark = delta.actions.SetTransaction(name, identifier, now)
+        mode = self.spark._jvm.org.apache.spark.sql.SaveMode.Append
+        operation = getattr(delta, "DeltaOperations$Write")(mode, *[self._nothing] * 8)
+        self._transaction.commit(self._sequence((mark, *self._files.values())), operation)
+
+    def _sequence(self, objects: Iterable[Any]):
+        """Return objects of Java as a sequence of Scala."""
+        listed = self.spark._jvm.java.util.ArrayList()
+        for each in objects:
+            listed.add(each)
+        return self._collections.asScala(listed).toSeq()
+
+    @property
+    def _collections(self):
+        return self.spark._jvm.scala.jdk.javaapi.CollectionConverters
+
+    @property
+    def _nothing(self):
+        return self.spark._jvm.scala.Option.empty()
