@@ -22,6 +22,15 @@ shared_places as (
 
 ),
 
+sharing as (
+
+    select changes.*
+    from changes
+    left semi join shared_places
+        on changes.place = shared_places.place
+
+),
+
 -- The two messages of one update share its place in the source.
 compared as (
 
@@ -29,8 +38,7 @@ compared as (
         *,
         if(operation in ('update_before', 'update_after'), operation, 'change') as part,
         xxhash64(kind, operation, map_entries(before), map_entries(after)) as content
-    from changes
-    where place in (select place from shared_places)
+    from sharing
 
 )
 
