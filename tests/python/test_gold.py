@@ -176,6 +176,20 @@ def test_a_duplicate_whose_first_delivery_is_processed_again_becomes_the_first(l
     laboratory.lakehouse.check_duplicates()
 
 
+def test_a_change_whose_first_delivery_has_lost_its_outcome_is_shown_again(laboratory):
+    message = {**change("INSERT", 600, thing(7, "g")), "table": "again"}
+    deliver(laboratory, message, message)
+    first = laboratory.offset - 2
+    laboratory.lakehouse.query(f"delete from silver.events where offset = {first}")
+    laboratory.lakehouse.command("replay", "--reason", "no_outcome")
+    laboratory.lakehouse.dbt("run", "-s", "events")
+    found = laboratory.lakehouse.query(
+        f"select offset - {first} as place, is_duplicate from silver.events where offset >= {first}"
+        " order by offset"
+    )
+    assert [row["is_duplicate"] for row in found] == [False, True]
+
+
 @pytest.mark.long
 def test_what_is_late_does_not_hang_on_the_file_of_the_run_before(laboratory):
     file = laboratory.lakehouse.home / "warehouse/silver.db/events/_latest_changes.json"

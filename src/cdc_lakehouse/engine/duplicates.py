@@ -1,7 +1,7 @@
 """Which row changes are duplicates: the same content at the same place, delivered again.
 
-Of a change and its duplicates the first delivery is none. What is decided of a row is written with
-it, so that whoever reads the changes compares nothing.
+Of a change and its duplicates one delivery is none, the first that silver has. What is decided of a
+row is written with it, so that whoever reads the changes compares nothing.
 """
 
 from collections.abc import Mapping
@@ -129,7 +129,7 @@ def mark_duplicates(spark: SparkSession, append: Append, table: str, earlier: st
         changes = f"""{changes}
         union all
         select *, cast(null as string) as file, xxhash64({PLACE}) as place
-        from {table} where kind = 'row_change' and ({earlier})"""
+        from {table} where kind = 'row_change' and not {COLUMN} and ({earlier})"""
     # Two places may have one number: their changes are then compared, too, and differ.
     shared = f"select place from ({changes}) group by place having count(*) > 1"
     if not spark.sql(f"{shared} limit 1").collect():
