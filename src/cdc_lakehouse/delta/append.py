@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from cdc_lakehouse.delta.log import delta_log
 
@@ -40,6 +41,11 @@ class Append:
         files = self._sequence(self._files[name] for name in names or self._files)
         state, nothing = self._transaction.snapshot(), self._nothing
         return DataFrame(self._log.createDataFrame(state, files, False, nothing), self.spark)
+
+    def rows_with_files(self) -> DataFrame:
+        """Return the rows that were written, each with the name of its `file`."""
+        file = F.element_at(F.split(F.input_file_name(), "/"), -1)
+        return self.rows().withColumn("file", file)
 
     def rewrite(self, names: Collection[str], rows: DataFrame) -> None:
         """Write rows in place of those of the files of some names, which are deleted."""

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse.delta.append import Append
-from cdc_lakehouse.engine.latest_changes import COLUMNS, Source
+from cdc_lakehouse.engine.latest_changes import COLUMNS, Source, is_of_none
 from cdc_lakehouse.sql import quoted
 
 COLUMN = "is_duplicate"
@@ -59,11 +59,7 @@ def with_other_rows(outcomes: str, settled: str, before: str) -> str:
         where
             kind = 'row_change'
             and {place} in (select {place} from ({outcomes}) union all select {place} from {before})
-            and not exists (
-                select 1 from {before} as other
-                where (other.topic, other.partition, other.offset)
-                    = (settled.topic, settled.partition, settled.offset)
-            )""")
+            and {is_of_none("settled", before)}""")
     return f"""
         select * except (is_other, was_duplicate) from ({rows})
         where not is_other or not {COLUMN} <=> was_duplicate"""
@@ -115,16 +111,17 @@ def _of(source: Source) -> str:
     return " and ".join(f"{column} <=> {value}" for column, value in names)
 
 
-def mark_duplicates(spark: SparkSession, append: Append, table: str, earlier: str | None) -> None:
+def mark_duplicates(
+    spark: SparkSession, append: Append, written: str, table: str, earlier: str | None
+) -> None:
     """Mark the duplicates in rows that are written and not yet committed to the change log.
 
     Args:
+        written: a view of these rows, with their files.
         table: the change log.
         earlier: the condition on its rows that `reach` returns.
     """
-    file = F.element_at(F.split(F.input_file_name(), "/"), -1).alias("file")
-    append.rows().select("*", file).createOrReplaceTempView("written_rows")
-    changes = f"select *, xxhash64({PLACE}) as place from written_rows where kind = 'row_change'"
+    changes = f"select *, xxhash64({PLACE}) as place from {written} where kind = 'row_change'"
     if earlier:
         changes = f"""{changes}
         union all

@@ -134,12 +134,6 @@ def query_of_latest(
         names_of_dropped: the names of the table of a row of events, or of one that it drops.
         without: a view of messages (topic, partition, offset) whose rows do not count.
     """
-    excluded = f"""
-        and not exists (
-            select 1 from {without} as other
-            where (other.topic, other.partition, other.offset)
-                = (processed.topic, processed.partition, processed.offset)
-        )"""
     return f"""
         select
             {COLUMNS},
@@ -156,11 +150,21 @@ def query_of_latest(
                 from {events} as processed
                 where (kind in ('row_change', 'truncate') or dropped_tables is not null)
                     and bronze_version > {since}
-                {excluded if without else ""}
+                    and {is_of_none("processed", without) if without else "true"}
             )
             where dropped is null or dropped.table_name is not null
         )
         group by {COLUMNS}, is_drop"""
+
+
+def is_of_none(row: str, messages: str) -> str:
+    """Return the condition that a row is of none of the messages in a view, by their identity."""
+    return f"""
+        not exists (
+            select 1 from {messages} as other
+            where (other.topic, other.partition, other.offset)
+                = ({row}.topic, {row}.partition, {row}.offset)
+        )"""
 
 
 def sequences_of(rows: Iterable) -> dict[Source, str]:

@@ -32,11 +32,6 @@ class ChangeLogRun:
         self.adapter, self.target, self.window = adapter, target, window
         self.sql, self.macros = sql, macros
 
-    @property
-    def messages(self) -> BaseRelation:
-        """What the log is made of."""
-        return self.adapter.named(change_log.MESSAGES)
-
     def run(self) -> None:
         """Append the outcomes of new messages, in the commit that notes how far bronze is read."""
         build = self.window.build
@@ -103,11 +98,11 @@ class ChangeLogRun:
         append = Append(spark, window.path)
         with adapter.step("writes"), set_for_one_statement(spark, INFER_NOTHING | ROW_BY_ROW):
             append.write(spark.sql(rows))
-        append.rows().createOrReplaceTempView("written_rows")
+        append.rows_with_files().createOrReplaceTempView("written_rows")
         settled = self._count("written_rows")
         with adapter.step("finds duplicates"), set_for_one_statement(spark, ROW_BY_ROW):
             earlier = change_log.earlier_duplicates(settled, known)
-            duplicates.mark_duplicates(spark, append, window.table, earlier)
+            duplicates.mark_duplicates(spark, append, "written_rows", window.table, earlier)
         with adapter.step("commits"):
             mark = adapter.mark(self.target, change_log.MESSAGES)
             append.commit(change_log.MESSAGES, mark_of(window.last, mark))

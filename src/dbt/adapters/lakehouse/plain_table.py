@@ -8,7 +8,7 @@ from dbt.adapters.base.relation import BaseRelation
 from dbt_common.exceptions import DbtRuntimeError
 
 from cdc_lakehouse.delta.commit import set_for_one_statement, settings_of_transaction
-from cdc_lakehouse.delta.watermark import GENERATION
+from cdc_lakehouse.delta.watermark import mark_of
 from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.gold_table import KIND
 from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
@@ -67,7 +67,7 @@ class PlainTable(TableRun):
             )
         now = self.adapter.mark(self.table.storage, EVENTS)
         read = self.table.read
-        before = None if read is None else now - now % GENERATION + read
+        before = None if read is None else mark_of(read, now)
         shown = self.adapter.mark(self.plain, self._transaction) if exists else None
         changes, truncates = (found.count, found.truncates) if found else (0, False)
         return next_step(shown, before, now, changes, truncates)
