@@ -7,12 +7,12 @@ deliveries as (
     select
         topic,
         partition,
-        count(*) as deliveries,
-        count(distinct offset) as messages,
-        min(offset) as first_offset,
-        max(offset) as last_offset,
-        max(ingested_at) as last_ingested_at
-    from {{ source('bronze', 'messages') }}
+        sum(deliveries) as deliveries,
+        sum(bitmap_count(offsets)) as messages,
+        min(first_offset) as first_offset,
+        max(last_offset) as last_offset,
+        max(last_ingested_at) as last_ingested_at
+    from {{ ref('message_counts') }}
     group by topic, partition
 
 ),
@@ -88,22 +88,22 @@ outcomes as (
     select
         topic,
         partition,
-        count_if(kind = 'row_change') as row_changes,
-        count_if(operation = 'snapshot') as snapshots,
-        count_if(operation = 'insert') as inserts,
-        count_if(operation in ('update', 'update_before', 'update_after')) as updates,
-        count_if(operation = 'delete') as deletes,
-        count_if(kind = 'truncate') as truncates,
-        count_if(kind = 'schema_change') as schema_changes,
-        count_if(kind = 'heartbeat') as heartbeats,
-        count_if(kind in ('transaction_begin', 'transaction_end')) as transaction_markers,
-        count_if(kind = 'control') as controls,
-        count_if(kind = 'rejected') as rejected,
-        count_if(is_duplicate) as repeated_changes,
-        count_if(is_late) as late_changes,
-        max(committed_at) as last_committed_at,
-        max(ingested_at) as last_ingested_at
-    from {{ ref('events') }}
+        sum(outcomes) filter (where kind = 'row_change') as row_changes,
+        sum(outcomes) filter (where operation = 'snapshot') as snapshots,
+        sum(outcomes) filter (where operation = 'insert') as inserts,
+        sum(outcomes) filter (where operation in ('update', 'update_before', 'update_after')) as updates,
+        sum(outcomes) filter (where operation = 'delete') as deletes,
+        sum(outcomes) filter (where kind = 'truncate') as truncates,
+        sum(outcomes) filter (where kind = 'schema_change') as schema_changes,
+        sum(outcomes) filter (where kind = 'heartbeat') as heartbeats,
+        sum(outcomes) filter (where kind in ('transaction_begin', 'transaction_end')) as transaction_markers,
+        sum(outcomes) filter (where kind = 'control') as controls,
+        sum(outcomes) filter (where kind = 'rejected') as rejected,
+        sum(outcomes) filter (where is_duplicate) as repeated_changes,
+        sum(outcomes) filter (where is_late) as late_changes,
+        max(last_commit.committed_at) as last_committed_at,
+        max(last_ingested_at) as last_ingested_at
+    from {{ ref('outcome_counts') }}
     group by topic, partition
 
 )

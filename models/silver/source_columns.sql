@@ -2,27 +2,6 @@
 
 with
 
--- The few sets of columns of many rows. A new image that is whole proves which columns there are not; any other, and that
--- of a deleted row, which may be its key alone, proves only which there are.
-shapes as (
-
-    select
-        database_name,
-        schema_name,
-        table_name,
-        format,
-        source_type,
-        sort_array(array_union(coalesce(map_keys(after), array()), coalesce(map_keys(before), array()))) as names,
-        sort_array(map_entries(column_types)) as types,
-        after is not null and coalesce(after_is_complete, false) as is_whole,
-        min(struct(sequence, committed_at, topic, partition, offset)) as first_seen,
-        max(struct(sequence, committed_at, topic, partition, offset)) as last_seen
-    from {{ ref('events') }}
-    where kind = 'row_change'
-    group by 1, 2, 3, 4, 5, 6, 7, 8
-
-),
-
 shapes_beside_whole as (
 
     select
@@ -33,7 +12,7 @@ shapes_beside_whole as (
             if(min(source_type) over one_table = max(source_type) over one_table, min(source_type) over one_table, null)
         ) as source_type,
         collect_list(if(is_whole, struct(first_seen, last_seen), null)) over one_table as whole_images
-    from shapes
+    from {{ ref('column_shapes') }}
     window one_table as (partition by database_name, schema_name, table_name, format)
 
 ),

@@ -4,7 +4,7 @@ with
 
 changes as (
 
-    select * from {{ ref('events') }}
+    select * from {{ ref('outcome_counts') }}
     where kind = 'row_change'
 
 )
@@ -13,13 +13,13 @@ select
     database_name,
     schema_name,
     table_name,
-    count_if(not is_duplicate) as changes,
-    count_if(not is_duplicate and is_late) as late_changes,
-    count_if(is_duplicate) as repeated_changes,
-    max(committed_at) as last_committed_at,
-    max(ingested_at) as last_ingested_at,
-    max(loaded_at) as last_processed_at,
-    max_by(unix_micros(loaded_at) - unix_micros(committed_at), committed_at) / 1000000 as last_delay_seconds,
-    (unix_micros(current_timestamp()) - unix_micros(max(committed_at))) / 1000000 as seconds_since_last_commit
+    coalesce(sum(outcomes) filter (where not is_duplicate), 0) as changes,
+    coalesce(sum(outcomes) filter (where not is_duplicate and is_late), 0) as late_changes,
+    coalesce(sum(outcomes) filter (where is_duplicate), 0) as repeated_changes,
+    max(last_commit.committed_at) as last_committed_at,
+    max(last_ingested_at) as last_ingested_at,
+    max(last_processed_at) as last_processed_at,
+    max(last_commit).delay / 1000000 as last_delay_seconds,
+    (unix_micros(current_timestamp()) - unix_micros(max(last_commit.committed_at))) / 1000000 as seconds_since_last_commit
 from changes
 group by database_name, schema_name, table_name

@@ -19,6 +19,7 @@ from conftest import SAID, Lakehouse
 from convergence import Table, model_of, random_log
 from faults import DBT, LAKEHOUSE, Place, all_commits, kill_at, run
 from shop import write_messages
+from summaries import check_summaries, keep_always
 from test_convergence import (
     DELIVERY,
     ENCODERS,
@@ -43,8 +44,10 @@ MODELS = (NAME, f"{NAME}_history")
 INGEST = ("bronze.landed_files", "bronze.messages")
 BUILD = ("silver.events", *(f"gold_storage.{model}" for model in MODELS))
 PLAIN = tuple(f"gold_plain.{model}" for model in MODELS)
-TABLES = {LAKEHOUSE: INGEST, DBT: (*BUILD, *PLAIN)}
-NODES = ("topics", "events", "row_images", *MODELS)
+SUMMARIES = ("message_counts", "outcome_counts", "column_shapes")
+KEPT = tuple(f"silver.{name}_kept" for name in SUMMARIES)
+TABLES = {LAKEHOUSE: INGEST, DBT: (*BUILD, *PLAIN, *KEPT)}
+NODES = ("topics", "events", "row_images", *SUMMARIES, *MODELS)
 ACCOUNTS = (
     "message_accounting",
     "rejected_by_reason",
@@ -169,7 +172,12 @@ def killed(open_lakehouse, tmp_path_factory):
     batches = boundaries()
     further = max(0, ROUNDS - sum(map(len, batches)))
     log = Log(len(batches) + 1 + further // 4)
-    unkilled = open_lakehouse("unkilled", change=write_project([log]))
+
+    def change(project):
+        write_project([log])(project)
+        keep_always(project)
+
+    unkilled = open_lakehouse("unkilled", change=change)
     folder = tmp_path_factory.mktemp("killed")
     victim = Victim(folder / "lake", unkilled.project, folder / "landing")
     for number in range(log.batches):
@@ -260,6 +268,7 @@ def test_silver_is_that_of_the_lakehouse_that_was_not_killed(killed):
     """But for what hangs on the commit that brought a delivery."""
     _, finished, unkilled, log = killed
     assert finished.check_duplicates() == unkilled.check_duplicates()
+    assert all(check_summaries(finished))
     left_out = {"ingested_at", "loaded_at", "bronze_version", "is_late", "is_duplicate"}
     found, expected = (
         [without(row, left_out) for row in each.query("select * from silver.events")]

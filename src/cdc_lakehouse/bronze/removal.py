@@ -21,6 +21,7 @@ from cdc_lakehouse.bronze import operations
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.bronze.tables import IDENTITY, by_path
 from cdc_lakehouse.delta.commit import USER_METADATA, set_for_one_statement
+from cdc_lakehouse.delta.kept import forget
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.sql import quoted
 
@@ -112,6 +113,7 @@ class Removal:
             "removed_runs"
         )
         topics = ", ".join(sorted({quoted(run[0]) for run in self.runs}))
+        forget(spark, f"bronze.{bronze.MESSAGES}")
         with set_for_one_statement(spark, {USER_METADATA: self.number}):
             spark.sql(f"""
                 merge into {by_path(bronze.MESSAGES)} as messages

@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.bronze.removal import Removal, rows_frame
 from cdc_lakehouse.bronze.tables import MESSAGES
 from cdc_lakehouse.delta.commit import set_for_one_statement, settings_of_commit
+from cdc_lakehouse.delta.kept import forget, kept_tables
 from cdc_lakehouse.delta.log import latest_version, transaction_version
 from cdc_lakehouse.delta.purge import purge
 from cdc_lakehouse.delta.watermark import version_of
@@ -39,6 +40,7 @@ def carry_out(spark: SparkSession, locks: Locks, removal: Removal) -> dict[str, 
     removal.remove_messages(spark)
     rows_frame(spark, removal.rows).createOrReplaceTempView("removed_rows")
     if removal.rows:
+        forget(spark, "silver.events")
         spark.sql("""
             merge into silver.events as events
             using removed_rows as removed
@@ -67,7 +69,8 @@ def carry_out(spark: SparkSession, locks: Locks, removal: Removal) -> dict[str, 
     locks.keep_writers_out()
     purge(spark, f"bronze.{MESSAGES}")
     advance_watermark(spark)
-    for table in ("silver.events", *tables):
+    kept = [f"silver.{path.name}" for path in kept_tables()]
+    for table in ("silver.events", *kept, *tables):
         if is_delta(spark, table):
             purge(spark, named(table))
     for view in spark.catalog.listTables():

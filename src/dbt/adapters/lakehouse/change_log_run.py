@@ -6,6 +6,7 @@ from pyspark.sql import Row
 
 from cdc_lakehouse.delta.append import Append
 from cdc_lakehouse.delta.commit import ROW_BY_ROW, set_for_one_statement
+from cdc_lakehouse.delta.kept import forget
 from cdc_lakehouse.delta.statements import set_properties
 from cdc_lakehouse.delta.watermark import mark_of
 from cdc_lakehouse.engine import change_log, duplicates
@@ -13,7 +14,7 @@ from cdc_lakehouse.engine.latest_changes import LatestChanges
 from cdc_lakehouse.engine.new_messages import NewMessages
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.window import Window
-from dbt.adapters.lakehouse.tables import INFER_NOTHING, Macros, TablesAdapter
+from dbt.adapters.lakehouse.tables import EVENTS, INFER_NOTHING, Macros, TablesAdapter
 
 OUTCOMES = "select * from outcomes"
 
@@ -54,6 +55,7 @@ class ChangeLogRun:
         if self.window.preparation:
             adapter.execute(self.window.preparation)
         if adapter.properties(self.target).get(duplicates.UNMARKED) == "true":
+            forget(adapter.spark, EVENTS)
             adapter.execute(duplicates.marking(table))
             adapter.execute(set_properties(table, {duplicates.UNMARKED: "false"}))
 
@@ -118,6 +120,7 @@ class ChangeLogRun:
     def _rewrite(self, found: NewMessages) -> None:
         """Build the log again, or give messages that were settled before their new outcomes."""
         window = self.window
+        forget(self.adapter.spark, EVENTS)
         if window.build.rebuild:
             # Gold has perhaps not heeded yet which source tables had changes processed again.
             kept = self.adapter.properties(self.target).get(RESETTLED, "{}")

@@ -7,7 +7,10 @@ from dbt.adapters.spark.impl import SparkConfig
 
 @dataclass
 class LakehouseConfig(SparkConfig):
-    """The options of a gold model; `cdc_lakehouse.engine.gold_options` explains and checks them."""
+    """The options of a gold model; `cdc_lakehouse.engine.gold_options` explains and checks them.
+
+    `keeps_after_bytes` is of a summary: after how many bytes of new files it keeps what it shows.
+    """
 
     on_truncate: str | None = None
     on_drop: str | None = None
@@ -16,3 +19,4 @@ class LakehouseConfig(SparkConfig):
     track_columns: list[str] | None = None
     cluster_by: list[str] | None = None
     plain_table: bool | None = None
+    keeps_after_bytes: int | None = None

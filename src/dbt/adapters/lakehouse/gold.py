@@ -9,7 +9,6 @@ from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.spark.impl import SparkConfig
 
-from cdc_lakehouse.delta.stored_columns import changed_columns, types_of_columns, types_of_schema
 from cdc_lakehouse.engine import change_log
 from cdc_lakehouse.engine.columns import column_of, gold_columns, primary_key, stored_columns
 from cdc_lakehouse.engine.gold_model import GoldModel
@@ -103,7 +102,7 @@ class GoldAdapter(TablesAdapter):
             why = why_rebuilt(
                 properties,
                 model.definition,
-                self._changed_columns(storage, model),
+                self.changed_columns(storage, [column.definition for column in model.stored]),
                 self._has_resettled_changes(model, read, last),
                 full_refresh,
             )
@@ -127,11 +126,6 @@ class GoldAdapter(TablesAdapter):
             self._kept[last] = kept if kept and kept.bronze_version == last else None
         kept = self._kept[last]
         return kept.changes_since(read) if kept else None
-
-    def _changed_columns(self, storage: BaseRelation, model: GoldModel) -> list[str]:
-        stored = types_of_schema(self.snapshot(storage).schema().json())
-        wanted = [column.definition for column in model.stored]
-        return changed_columns(stored, types_of_columns(self.spark, wanted))
 
     def _has_resettled_changes(self, model: GoldModel, read: int | None, last: int | None) -> bool:
         """Whether changes that the table has read were settled otherwise since."""

@@ -26,13 +26,14 @@ from dbt.adapters.lakehouse.connections import (
 from dbt.adapters.lakehouse.gold import GoldAdapter
 from dbt.adapters.lakehouse.seeds import SeedsAdapter
 from dbt.adapters.lakehouse.silver import SilverAdapter
+from dbt.adapters.lakehouse.summaries import SummariesAdapter
 from dbt.include.lakehouse import PACKAGE_PATH
 
 # The property of a view that tells from what it was made.
 DEFINITION = "cdc_lakehouse.definition"
 
 
-class LakehouseAdapter(GoldAdapter, SilverAdapter, SeedsAdapter):
+class LakehouseAdapter(GoldAdapter, SilverAdapter, SummariesAdapter, SeedsAdapter):
     """The adapter: what models, materializations and macros can ask."""
 
     ConnectionManager = LakehouseConnectionManager

@@ -1,7 +1,7 @@
 """What every materialization asks of Delta and of Spark."""
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,7 @@ from pyspark.sql import Row, SparkSession
 from cdc_lakehouse.delta.commit import ROW_BY_ROW, set_for_one_statement, settings_of_commit
 from cdc_lakehouse.delta.log import bytes_since, is_table, last_transactions, properties_of
 from cdc_lakehouse.delta.log import snapshot as latest
+from cdc_lakehouse.delta.stored_columns import changed_columns, types_of_columns, types_of_schema
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import FEW_BYTES, compile_plans
@@ -154,6 +155,13 @@ class TablesAdapter(SparkAdapter):
     def properties(self, relation: BaseRelation) -> dict[str, str]:
         """Return the properties of a table."""
         return properties_of(self.spark, self.snapshot(relation))
+
+    def changed_columns(
+        self, relation: BaseRelation, columns: Iterable[Mapping[str, Any]]
+    ) -> list[str]:
+        """Return how the columns of a table differ from those that it should have."""
+        stored = types_of_schema(self.snapshot(relation).schema().json())
+        return changed_columns(stored, types_of_columns(self.spark, columns))
 
     def mark(self, relation: BaseRelation, name: str) -> int | None:
         """Return a transaction identifier of a table, or None if it has none of this name."""

@@ -1,0 +1,38 @@
+"""The tables in which summaries keep what they have summed up of another table.
+
+What they keep holds as long as rows are only appended there. Who changes or removes rows lets them
+forget first: a summary that keeps nothing reads all, and is right at any moment.
+"""
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from cdc_lakehouse.delta.log import last_checksum, last_transactions, tables_in
+from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.sql import identifier
+
+SUFFIX = "_kept"  # of the name of a summary
+SCHEMA = "silver"
+
+
+def kept_tables() -> list[Path]:
+    """Return the folders of the tables that summaries of silver keep."""
+    silver = warehouse_path(SCHEMA, SUFFIX).parent
+    return [path for path in tables_in(silver) if path.name.endswith(SUFFIX)]
+
+
+def keeps_nothing(path: Path) -> bool:
+    """Tell whether a table is known to have no rows, from its latest checksum."""
+    return (last_checksum(path) or {}).get("numFiles") == 0
+
+
+def forget(spark: SparkSession, source: str) -> None:
+    """Empty what summaries keep of a table, before its rows are changed or removed.
+
+    Args:
+        source: its name with its schema.
+    """
+    for path in kept_tables():
+        if source in (last_transactions(path) or {source: 0}) and not keeps_nothing(path):
+            spark.sql(f"delete from delta.{identifier(str(path))}")

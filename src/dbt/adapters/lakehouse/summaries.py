@@ -1,0 +1,99 @@
+"""Summaries: views of what a growing table comes to, which keep what they have summed up of it."""
+
+import hashlib
+from contextlib import ExitStack
+from pathlib import Path
+
+from dbt.adapters.base.meta import available
+from dbt.adapters.base.relation import BaseRelation
+
+from cdc_lakehouse.delta.kept import SUFFIX, keeps_nothing
+from cdc_lakehouse.delta.log import bytes_since, keeps_rows_since
+from cdc_lakehouse.delta.statements import create_table, names
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.runtime.session import MANY_BYTES
+from dbt.adapters.lakehouse.tables import TablesAdapter
+
+# The property of what a summary keeps that tells by which query it was summed up.
+DEFINITION = "cdc_lakehouse.summary"
+
+
+def _folder(relation: BaseRelation) -> Path:
+    return warehouse_path(relation.schema, relation.identifier)
+
+
+class SummariesAdapter(TablesAdapter):
+    """What summaries keep, and when."""
+
+    @available.parse(lambda relation: relation)
+    def kept_by(self, summary: BaseRelation) -> BaseRelation:
+        """Return the table in which a summary keeps rows."""
+        return self.named(f"{summary.schema}.{summary.identifier}{SUFFIX}")
+
+    @available.parse(lambda *args, **kwargs: None)
+    def prepare_summary(
+        self, summary: BaseRelation, sql: str, columns: list[dict], is_new: bool
+    ) -> None:
+        """Make the table in which a summary keeps rows, an empty one.
+
+        Args:
+            sql: the query of the summary.
+            columns: those of the summary: name, data_type, description.
+            is_new: whether the summary is made, and may be another than before.
+        """
+        kept, definition = self.kept_by(summary), hashlib.md5(sql.encode()).hexdigest()
+        if self.exists(kept):
+            if not is_new or (
+                self.properties(kept).get(DEFINITION) == definition
+                and not self.changed_columns(kept, columns)
+            ):
+                return
+            self.remove_table(kept)
+        self.execute(create_table(str(kept), columns, {DEFINITION: definition}))
+
+    @available.parse(lambda *args, **kwargs: None)
+    def keep_summary(
+        self,
+        summary: BaseRelation,
+        source: BaseRelation,
+        sql: str,
+        columns: list[str],
+        much: int | None,
+    ) -> None:
+        """Let a summary keep what it shows, if much has come to its source since it last did.
+
+        Who reads it then reads little. What it keeps of rows that are no longer there it forgets.
+
+        Args:
+            sql: the query of the summary.
+            columns: the names of its columns.
+            much: how many bytes of files of the source are many; None takes what is usual.
+        """
+        if self.reads_a_part_only(sql):
+            return
+        kept, folder = self.kept_by(summary), _folder(source)
+        counted = None if keeps_nothing(_folder(kept)) else self.watermark(kept, source.render())
+        if counted is not None and not keeps_rows_since(folder, counted):
+            self.execute(f"delete from {kept}")
+            counted = None
+        size = bytes_since(folder, counted)
+        if size is not None and size <= (MANY_BYTES if much is None else much):
+            return
+        with ExitStack() as stack:
+            if source.schema == "bronze":
+                try:
+                    stack.enter_context(hold("bronze", "The next run keeps what has come."))
+                except LakehouseError:  # its rows are being changed
+                    return
+            version = self.snapshot(source).version()
+            listed = names(columns)
+            self.write_and_commit(
+                f"insert overwrite {kept} ({listed}) "
+                f"select /*+ repartition(1) */ {listed} from {summary}",
+                kept,
+                source.render(),
+                version,
+                rebuild=counted is None,
+            )
