@@ -4,13 +4,13 @@
 
 with
 
-events as (
+truncates as (
 
     select
         *,
         concat_ws('.', database_name, schema_name, table_name) as source_table
     from {{ ref('events') }}
-    where kind in ('row_change', 'truncate') and committed_at is not null
+    where kind = 'truncate' and committed_at is not null
 
 ),
 
@@ -18,12 +18,12 @@ changes as (
 
     select
         format,
-        source_table,
-        min(sequence) as first_sequence,
-        max(sequence) as last_sequence,
-        min(committed_at) as first_committed_at,
-        max(committed_at) as last_committed_at
-    from events
+        concat_ws('.', database_name, schema_name, table_name) as source_table,
+        min(first_sequence) as first_sequence,
+        max(last_sequence) as last_sequence,
+        min(first_committed_at) as first_committed_at,
+        max(last_commit.committed_at) as last_committed_at
+    from {{ ref('outcome_counts') }}
     where kind = 'row_change' and operation <> 'snapshot'
     group by format, source_table
 
@@ -39,13 +39,10 @@ select
     truncates.committed_at,
     changes.first_committed_at,
     changes.last_committed_at
-from events as truncates
+from truncates
 inner join changes
     on truncates.format = changes.format and truncates.source_table = changes.source_table
 where
-    truncates.kind = 'truncate'
     -- A second is what many sources count in.
-    and (
-        (truncates.sequence < changes.first_sequence and truncates.committed_at > changes.first_committed_at + interval 1 second)
-        or (truncates.sequence > changes.last_sequence and truncates.committed_at < changes.last_committed_at - interval 1 second)
-    )
+    (truncates.sequence < changes.first_sequence and truncates.committed_at > changes.first_committed_at + interval 1 second)
+    or (truncates.sequence > changes.last_sequence and truncates.committed_at < changes.last_committed_at - interval 1 second)

@@ -9,8 +9,12 @@ OF_ALL = {
             max(ingested_at) as last_ingested_at
         from bronze.messages group by all""",
     "outcome_counts": """
-        select topic, partition, database_name, schema_name, table_name, kind, operation,
-            is_duplicate, is_late, count(*) as outcomes, max(committed_at) as last_committed_at,
+        select topic, partition, format, database_name, schema_name, table_name, kind, operation,
+            is_duplicate, is_late, count(*) as outcomes,
+            min(if(committed_at is null, null, sequence)) as first_sequence,
+            max(if(committed_at is null, null, sequence)) as last_sequence,
+            min(committed_at) as first_committed_at,
+            max(committed_at) as last_committed_at,
             max(ingested_at) as last_ingested_at, max(loaded_at) as last_processed_at,
             max(bronze_version) as bronze_version
         from silver.events group by all""",

@@ -24,6 +24,7 @@ from dbt.adapters.lakehouse.connections import (
     short_errors,
 )
 from dbt.adapters.lakehouse.gold import GoldAdapter
+from dbt.adapters.lakehouse.passed_tests import PassedTestsAdapter
 from dbt.adapters.lakehouse.seeds import SeedsAdapter
 from dbt.adapters.lakehouse.silver import SilverAdapter
 from dbt.adapters.lakehouse.summaries import SummariesAdapter
@@ -33,7 +34,9 @@ from dbt.include.lakehouse import PACKAGE_PATH
 DEFINITION = "cdc_lakehouse.definition"
 
 
-class LakehouseAdapter(GoldAdapter, SilverAdapter, SummariesAdapter, SeedsAdapter):
+class LakehouseAdapter(
+    GoldAdapter, SilverAdapter, SummariesAdapter, PassedTestsAdapter, SeedsAdapter
+):
     """The adapter: what models, materializations and macros can ask."""
 
     ConnectionManager = LakehouseConnectionManager

@@ -1,0 +1,82 @@
+"""Data tests that look at what came since they last passed."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dbt.adapters.base.meta import available
+
+from cdc_lakehouse.delta.log import is_table, keeps_rows_since, read_beside, write_beside
+from cdc_lakehouse.engine.change_log import MESSAGES
+from cdc_lakehouse.engine.duplicates import reach
+from cdc_lakehouse.engine.latest_changes import COLUMNS
+from cdc_lakehouse.engine.passed_tests import FILE, Passed, read_passed, text_of
+from cdc_lakehouse.runtime.paths import warehouse_path
+from dbt.adapters.lakehouse.tables import EVENTS, TablesAdapter
+
+
+class PassedTestsAdapter(TablesAdapter):
+    """How far each data test has passed."""
+
+    def __init__(self, config, mp_context):
+        super().__init__(config, mp_context)
+        self._looked_at: dict[str, Passed] = {}  # in this run, by the name of the test
+
+    @available.parse(lambda *args, **kwargs: -1)
+    def passed_before(self, node: Mapping[str, Any]) -> int:
+        """Return up to which commit of bronze.messages a data test has passed.
+
+        Args:
+            node: the test as dbt has it.
+
+        Returns:
+            -1 if it has not, if it is another test since, or if rows that it has seen were changed
+            or removed: it then has to look at everything.
+        """
+        path = warehouse_path(*EVENTS.split("."))
+        if not is_table(path):
+            return -1
+        name, definition = node["unique_id"], hashlib.md5(node["raw_code"].encode()).hexdigest()
+        version = self.snapshot(self.events).version()
+        read = self.version_read(self.events, MESSAGES)
+        self._looked_at[name] = Passed(definition, version, read)
+        passed = read_passed(read_beside(self.spark, path, FILE)).get(name)
+        if not passed or passed.definition != definition:
+            return -1
+        messages = warehouse_path(*MESSAGES.split("."))
+        has_seen = keeps_rows_since(path, passed.events)
+        return passed.messages if has_seen and keeps_rows_since(messages, passed.messages) else -1
+
+    @available.parse(lambda *args, **kwargs: "")
+    def note_passed_tests(self, results: Iterable[Any]) -> str:
+        """Note, of the tests of this run that passed, how far they have looked."""
+        if self.reads_a_part_only(""):
+            return ""
+        passed = {
+            result.node.unique_id: self._looked_at[result.node.unique_id]
+            for result in results
+            if result.node.unique_id in self._looked_at
+            and (result.status, result.failures) == ("pass", 0)
+        }
+        if passed:
+            path = warehouse_path(*EVENTS.split("."))
+            known = read_passed(read_beside(self.spark, path, FILE))
+            write_beside(self.spark, path, FILE, text_of(known | passed))
+        return ""
+
+    @available.parse(lambda *args, **kwargs: "true")
+    def places_since(self, version: int) -> str:
+        """Return the condition on a change that a newer one may have its place in the source.
+
+        Args:
+            version: changes of later commits of bronze.messages are new; with -1 all are.
+        """
+        if version < 0:
+            return "true"
+        new = self.rows(
+            f"select {COLUMNS}, min(sequence) as first, max(sequence) as last from {EVENTS} "
+            f"where kind in ('row_change', 'truncate') and bronze_version > {version} "
+            f"group by {COLUMNS}"
+        )
+        first, last = ({tuple(row)[:4]: row[end] for row in new} for end in ("first", "last"))
+        return reach(first, last, last) or "false"
