@@ -2,34 +2,6 @@
 
 with
 
-deliveries as (
-
-    select
-        topic,
-        partition,
-        sum(deliveries) as deliveries,
-        sum(bitmap_count(offsets)) as messages,
-        min(first_offset) as first_offset,
-        max(last_offset) as last_offset,
-        max(last_ingested_at) as last_ingested_at
-    from {{ ref('message_counts') }}
-    group by topic, partition
-
-),
-
-removed as (
-
-    select
-        topic,
-        partition,
-        sum(messages) as messages,
-        min(first_offset) as first_offset,
-        max(last_offset) as last_offset
-    from {{ source('bronze', 'removed_messages') }}
-    group by topic, partition
-
-),
-
 -- Some of what was removed may have been delivered again.
 landed_again as (
 
@@ -47,39 +19,71 @@ landed_again as (
 
 ),
 
-gaps as (
+known as (
 
     select
         topic,
         partition,
-        min(first_offset) as first_offset,
-        max(last_offset) as last_offset
+        bitmap_count(offsets) as messages,
+        deliveries - bitmap_count(offsets) as repeated_identities,
+        first_offset,
+        last_offset,
+        first_offset as first_known_offset,
+        last_offset as last_known_offset,
+        last_ingested_at
+    from {{ ref('message_counts') }}
+    union all
+    select
+        topic,
+        partition,
+        messages,
+        0 as repeated_identities,
+        first_offset,
+        last_offset,
+        first_offset as first_known_offset,
+        last_offset as last_known_offset,
+        null as last_ingested_at
+    from {{ source('bronze', 'removed_messages') }}
+    union all
+    select
+        topic,
+        partition,
+        -messages as messages,
+        0 as repeated_identities,
+        null as first_offset,
+        null as last_offset,
+        null as first_known_offset,
+        null as last_known_offset,
+        null as last_ingested_at
+    from landed_again
+    union all
+    select
+        topic,
+        partition,
+        0 as messages,
+        0 as repeated_identities,
+        null as first_offset,
+        null as last_offset,
+        first_offset as first_known_offset,
+        last_offset as last_known_offset,
+        null as last_ingested_at
     from {{ source('bronze', 'offset_gaps') }}
-    group by topic, partition
 
 ),
 
 received as (
 
     select
-        coalesce(deliveries.topic, removed.topic, gaps.topic) as topic,
-        coalesce(deliveries.partition, removed.partition, gaps.partition) as partition,
-        coalesce(deliveries.messages, 0) + coalesce(removed.messages, 0) - coalesce(landed_again.messages, 0) as messages,
-        coalesce(deliveries.deliveries - deliveries.messages, 0) as repeated_identities,
-        least(deliveries.first_offset, removed.first_offset) as first_offset,
-        greatest(deliveries.last_offset, removed.last_offset) as last_offset,
-        greatest(deliveries.last_offset, removed.last_offset, gaps.last_offset)
-        - least(deliveries.first_offset, removed.first_offset, gaps.first_offset) + 1 as offsets,
-        deliveries.last_ingested_at
-    from deliveries
-    full outer join removed
-        on deliveries.topic = removed.topic and deliveries.partition = removed.partition
-    full outer join gaps
-        on
-            coalesce(deliveries.topic, removed.topic) = gaps.topic
-            and coalesce(deliveries.partition, removed.partition) = gaps.partition
-    left join landed_again
-        on deliveries.topic = landed_again.topic and deliveries.partition = landed_again.partition
+        topic,
+        partition,
+        sum(messages) as messages,
+        sum(repeated_identities) as repeated_identities,
+        min(first_offset) as first_offset,
+        max(last_offset) as last_offset,
+        max(last_known_offset) - min(first_known_offset) + 1 as offsets,
+        max(last_ingested_at) as last_ingested_at
+    from known
+    group by topic, partition
 
 ),
 
