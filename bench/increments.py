@@ -5,7 +5,6 @@ and a `dbt run`. The table is compared at the end, as in the benchmark.
 """
 
 import argparse
-import statistics
 import tempfile
 import time
 from pathlib import Path
@@ -13,7 +12,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bench import results
 from bench.contenders.lakehouse import WarmLakehouse
+from bench.results import measured, spread, table
 from bench.run import differences, machine, progress, work_folder
 from bench.topics import FORMATS, HISTORY_MIX, INCREMENT_MIX, PARTITIONS, Partition
 
@@ -69,11 +70,9 @@ class Increments:
         self.lakehouse.write_result(result)
         return differences(result, expected)
 
-    def row(self, label: str) -> str:
-        """Time increments; return a line of the table, with their median and each of them."""
-        seconds = [self.step(self.size, INCREMENT_MIX) for _ in range(self.repeats)]
-        each = " ".join(f"{one:.1f}" for one in seconds)
-        return f"| {label} | {statistics.median(seconds):.1f} | {each} |"
+    def seconds(self) -> list[float]:
+        """Time increments."""
+        return [self.step(self.size, INCREMENT_MIX) for _ in range(self.repeats)]
 
 
 def arguments(program: str, description: str) -> argparse.ArgumentParser:
@@ -82,9 +81,15 @@ def arguments(program: str, description: str) -> argparse.ArgumentParser:
     parser.add_argument("--format", default="dts_canal", choices=FORMATS)
     parser.add_argument("--messages", type=int, default=100_000, help="of the first history")
     parser.add_argument("--increment", type=int, default=1_000, help="messages")
-    parser.add_argument("--repeat", type=int, default=5, help="medians of so many")
+    parser.add_argument("--repeat", type=int, default=5, help="times that each is run")
     parser.add_argument("--memory", default="4g")
+    parser.add_argument("--write", action="store_true", help="into bench/RESULTS.md")
     return parser
+
+
+def how(given: argparse.Namespace) -> str:
+    """Return on what increments were measured."""
+    return f"{given.repeat} runs; heap {given.memory}. {machine()}"
 
 
 def main() -> None:
@@ -94,18 +99,20 @@ def main() -> None:
     given = parser.parse_args()
     with work_folder() as work:
         run = Increments(work, given)
-        print(f"{machine()}\n\n| {given.increment:,} messages behind | s | each |\n|---|---|---|")
         progress(f"a history of {given.messages:,} messages")
         run.begin(given.messages)
-        print(run.row(f"{given.messages:,}"), flush=True)
+        rows = [[f"{given.messages:,} messages", spread(run.seconds())]]
         progress("ten times as many")
         run.step(given.messages * 9, HISTORY_MIX)
-        print(run.row(f"{given.messages * 10:,}"), flush=True)
+        rows.append([f"{given.messages * 10:,} messages", spread(run.seconds())])
         progress(f"{given.ingests} ingests")
         run.small_commits(given.ingests)
-        print(run.row(f"{given.messages * 10:,} and {given.ingests} ingests"), flush=True)
-        print(f"\nThe table: {run.differences() or 'equal'}.")
+        label = f"{given.messages * 10:,} messages and {given.ingests} ingests of {SMALL}"
+        rows.append([label, spread(run.seconds())])
+        text = f"{table(('stored', 's'), rows)}\n\nThe table: {run.differences() or 'equal'}."
         run.lakehouse.close()
+    name = f"{given.format}, increments of {given.increment:,} messages, warm"
+    results.show({(results.GROWTH, name): measured(text, how(given))}, given.write)
 
 
 if __name__ == "__main__":

@@ -7,19 +7,17 @@ import argparse
 import json
 import os
 import shutil
-import statistics
 import time
 from collections.abc import Callable
 from io import BytesIO
 from multiprocessing import get_context
 from pathlib import Path
 
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from fastavro import parse_schema, schemaless_reader
 from pyspark.sql import DataFrame, SparkSession
 
-from bench.topics import FORMATS
+from bench.topics import COLUMNS, FORMATS
 
 SCHEMA = Path(__file__).parents[1] / "avro" / "dts_avro.avsc"
 # The envelopes as this project reads them; all values are texts, so that no digit is lost.
@@ -34,41 +32,51 @@ ENVELOPES = {
         " prevStruct map<string, string>, postStruct map<string, string>"
     ),
 }
+# What a change log has of them: the columns that a change fills, without a check of any.
+CHANGES = {
+    "dts_canal": (
+        "message.type as kind",
+        "message.database as database_name",
+        "message.table as table_name",
+        "message.pkNames as key_columns",
+        "message.old[0] as before",
+        "message.data[0] as after",
+        "message.mysqlType as column_types",
+        "timestamp_millis(cast(message.es as bigint)) as committed_at",
+        "message.id as sequence",
+    ),
+    "oms_default": (
+        "message.recordType as kind",
+        "message.allMetaData as column_types",
+        "message.prevStruct as before",
+        "message.postStruct as after",
+    ),
+}
 BATCH = 2_000
 
 
 def measure(
     work: Path, format: str, memory: str, messages: Path, repeats: int
-) -> dict[str, dict[str, float]]:
-    """Return seconds and messages and MB (10^6 bytes of values) per second of each limit.
+) -> dict[str, list[float]]:
+    """Return the seconds of each limit, each time.
 
     Args:
         work: an empty folder, for what is written.
         format: one of FORMATS.
         memory: the heap of Spark, as Java has it.
         messages: a folder of Parquet files in the shape of Spark's Kafka source.
-        repeats: how often each is measured; the median counts.
+        repeats: how often each is measured.
     """
     files = sorted(messages.glob("*.parquet"))
-    values = [pq.read_table(file, columns=["value"])["value"] for file in files]
-    count, size = sum(map(len, values)), sum(pc.sum(pc.binary_length(v)).as_py() for v in values)
-    del values
     seconds = {}
     spark = open_spark(work, memory)
     for name, limit in spark_limits(spark, work, format, files).items():
-        seconds[name] = _median(limit, repeats)
+        seconds[name] = _times(limit, repeats)
     spark.stop()
     if format == "dts_avro":
         with get_context("spawn").Pool() as pool:
-            seconds["fastavro"] = _median(lambda: pool.map(decode_file, files, 1), repeats)
-    return {
-        name: {
-            "seconds": round(took, 3),
-            "messages_per_second": round(count / took),
-            "mb_per_second": round(size / took / 1e6, 1),
-        }
-        for name, took in seconds.items()
-    }
+            seconds["fastavro"] = _times(lambda: pool.map(decode_file, files, 1), repeats)
+    return seconds
 
 
 def open_spark(work: Path, memory: str) -> SparkSession:
@@ -95,12 +103,38 @@ def spark_limits(
         read().write.format("delta").save(str(work / "delta"))
 
     def parse_json() -> None:
+        shutil.rmtree(work / "parsed", ignore_errors=True)
         envelope = f"from_json(cast(value as string), '{ENVELOPES[format]}')"
         parsed = read().selectExpr("topic", "partition", "offset", f"{envelope} as message")
-        parsed.write.option("compression", "zstd").mode("overwrite").parquet(str(work / "json"))
+        parsed.selectExpr("topic", "partition", "offset", *CHANGES[format]).write.format(
+            "delta"
+        ).save(str(work / "parsed"))
+
+    def latest_rows() -> None:
+        shutil.rmtree(work / "latest", ignore_errors=True)
+        typed = ", ".join(
+            f"try_cast(coalesce(after, before)['{name}'] as {_type(kind)}) as {name}"
+            for name, kind in COLUMNS.items()
+        )
+        rows = f"select {typed}, kind, partition, offset from delta.`{work / 'parsed'}`"
+        latest = (
+            f"select max_by(struct(*), struct(partition, offset)) as row from ({rows}) group by id"
+        )
+        spark.sql(f"select row.* from ({latest})").write.format("delta").save(str(work / "latest"))
 
     limits = {"read": only_read, "Delta write": write_delta}
-    return limits | ({"from_json": parse_json} if format in ENVELOPES else {})
+    if format in ENVELOPES:
+        limits |= {"from_json": parse_json, "max_by": latest_rows}
+    return limits
+
+
+def _type(kind: str) -> str:
+    """Return the type of Spark for one of MySQL's."""
+    name = kind.partition("(")[0]
+    types = {"smallint": "int", "tinyint": "int", "datetime": "timestamp_ntz", "decimal": kind}
+    return types.get(
+        name, name if name in ("bigint", "int", "double", "date", "timestamp") else "string"
+    )
 
 
 def decode_file(file: Path) -> None:
@@ -116,14 +150,14 @@ def decode_file(file: Path) -> None:
 _schema: list = []  # of this process, once it has decoded something
 
 
-def _median(limit: Callable[[], object], repeats: int) -> float:
+def _times(limit: Callable[[], object], repeats: int) -> list[float]:
     limit()
     seconds = []
     for _ in range(repeats):
         began = time.perf_counter()
         limit()
-        seconds.append(time.perf_counter() - began)
-    return statistics.median(seconds)
+        seconds.append(round(time.perf_counter() - began, 3))
+    return seconds
 
 
 def main() -> None:

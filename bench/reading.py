@@ -4,11 +4,12 @@ One lakehouse in one process that stays. A query is asked of
 silver.row_changes and, to compare, of silver.events.
 """
 
-import statistics
 import time
 
-from bench.increments import Increments, arguments
-from bench.run import machine, progress, work_folder
+from bench import results
+from bench.increments import Increments, arguments, how
+from bench.results import measured, spread, table
+from bench.run import progress, work_folder
 
 CHANGES = ("silver.events where kind = 'row_change' and", "silver.row_changes where")
 OF_CHANGES = {
@@ -26,14 +27,14 @@ class Reading:
     def __init__(self, run: Increments, repeats: int) -> None:
         self.lakehouse, self.repeats = run.lakehouse, repeats
 
-    def seconds(self, query: str) -> float:
-        """Return the median time of a query, which has run before."""
+    def seconds(self, query: str) -> str:
+        """Return what a query takes that has run before."""
         took = []
         for _ in range(self.repeats + 1):
             began = time.perf_counter()
             self.lakehouse.thread.submit(self._rows, query).result()
             took.append(time.perf_counter() - began)
-        return statistics.median(took[1:])
+        return spread(took[1:], 2)
 
     @staticmethod
     def _rows(query: str) -> None:
@@ -42,29 +43,29 @@ class Reading:
         # The functions that views ask are there in sessions that are made from the first.
         root_session({}).newSession().sql(query).collect()
 
-
-def rows(reading: Reading) -> list[str]:
-    """Return the rows of the table of what was measured."""
-    found = []
-    for name, query in OF_CHANGES.items():
-        events, changes = (reading.seconds(query.format(source)) for source in CHANGES)
-        found.append(f"| {name} | {events:.2f} | {changes:.2f} | {changes / events:.1f} x |")
-    for view in VIEWS:
-        found.append(f"| {view} | | {reading.seconds(f'select * from silver.{view}'):.2f} | |")
-    return found
+    def rows(self) -> list[list[str]]:
+        """Return the rows of the table of what was measured."""
+        found = []
+        for name, query in OF_CHANGES.items():
+            seconds = [self.seconds(query.format(source)) for source in CHANGES]
+            found.append([name, *seconds])
+        for view in VIEWS:
+            found.append([f"`{view}`", "", self.seconds(f"select * from silver.{view}")])
+        return found
 
 
 def main() -> None:
     """Print what was measured, as Markdown."""
     given = arguments("python -m bench.reading", __doc__).parse_args()
     progress(f"{given.messages} messages")
-    print(f"{machine()}\n\n{given.messages:,} messages of {given.format}\n")
-    print("| asked | silver.events s | silver.row_changes or the view s | |\n|---|---|---|---|")
     with work_folder() as work:
         run = Increments(work, given)
         run.begin(given.messages)
-        print("\n".join(rows(Reading(run, given.repeat))))
+        rows = Reading(run, given.repeat).rows()
         run.lakehouse.close()
+    columns = ("asked", "of `events` s", "of `row_changes`, or the view s")
+    name = f"{given.format}, {given.messages:,} messages, warm"
+    results.show({(results.READING, name): measured(table(columns, rows), how(given))}, given.write)
 
 
 if __name__ == "__main__":

@@ -25,12 +25,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bench import start
+from bench import results, start
+from bench.results import measured, spread, table
 from bench.topics import FORMATS, STEPS, generate
 from cdc_lakehouse.runtime.java import find_java
 
 HERE = Path(__file__).parent
 OURS = "lakehouse"
+# Of which stage of this project a bare limit is the limit.
+STAGES = {"Delta write": "ingest", "from_json": "silver", "fastavro": "silver", "max_by": "gold"}
 UNSUPPORTED = 3  # the exit code of a contender that cannot read the format
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -38,7 +41,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass
 class Measured:
-    """One run of a contender, or the medians of several."""
+    """One run of a contender."""
 
     seconds: dict[str, float] = field(default_factory=dict)  # by step
     stages: dict[str, float] = field(default_factory=dict)  # seconds, of the first step
@@ -199,27 +202,10 @@ def _difference(name: str, found: pa.Table, wanted: pa.Table) -> str:
     return f"{name} in {len(unlike)} rows (id {id}: {str(has)[:60]!r} for {str(wants)[:60]!r})"
 
 
-def medians(runs: list[Measured]) -> Measured:
-    """Return the middle of each number; a table that is wrong once is wrong."""
-
-    def middle(values: list[dict[str, float]]) -> dict[str, float]:
-        names = dict.fromkeys(name for value in values for name in value)
-        return {n: statistics.median(value[n] for value in values if n in value) for n in names}
-
-    numbers = {
-        name: statistics.median(getattr(run, name) for run in runs)
-        for name in ("cpu", "memory", "files", "bytes")
-    }
-    return Measured(
-        seconds=middle([run.seconds for run in runs]),
-        stages=middle([run.stages for run in runs]),
-        wrong=next((run.wrong for run in runs if run.wrong), ""),
-        **numbers,
-    )
-
-
-def run_limits(format: str, topics: Path, work: Path, memory: str, repeats: int) -> dict:
-    """Return the bare limits of a format: see bench/limits.py."""
+def run_limits(
+    format: str, topics: Path, work: Path, memory: str, repeats: int
+) -> dict[str, list[float]]:
+    """Return the seconds of the bare limits of a format, each time: see bench/limits.py."""
     work.mkdir(parents=True)
     command = [sys.executable, "-m", "bench.limits", str(topics / STEPS[0]), "--format", format]
     command += ["--work", str(work), "--memory", memory, "--repeat", str(repeats)]
@@ -228,72 +214,76 @@ def run_limits(format: str, topics: Path, work: Path, memory: str, repeats: int)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-# ---------------------------------------------------------------------------- tables
-
-
-def report(format: str, known: dict, found: dict[tuple[str, str], Measured], limits: dict) -> str:
-    """Return the Markdown of one format.
+def reports(format: str, known: dict, runs: dict, limits: dict, unread: set[str]) -> dict:
+    """Return the tables of one format, by the questions that they answer.
 
     Args:
         known: what topics.json says.
-        found: what was measured, by contender and how.
-        limits: the bare limits, by name.
+        runs: what was measured, by contender and how: one Measured for each time.
+        limits: the seconds of the bare limits, each time, by name.
+        unread: the contenders that cannot read the format.
     """
     first = known["steps"][STEPS[0]]
     size = first["bytes"] / first["messages"]
-    increments = ", ".join(f"{known['steps'][step]['messages']:,}" for step in STEPS[1:])
-    lines = [
-        f"## {format}",
-        "",
-        f"{first['messages']:,} messages of {size:,.0f} bytes on average, then {increments}; "
-        f"{known['rows']:,} rows in the end.",
-        "",
-        "| contender | how | history s | messages/s | MB/s | stages s | time to ours | CPU s "
-        "| peak memory | left on disk | increments s | table |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+    name = f"{format}, {first['messages']:,} messages of {size:,.0f} bytes"
+    order = sorted(runs, key=lambda key: key[1])
+    ours = {how: runs[OURS, how] for contender, how in order if contender == OURS}
+    histories = [_history(*key, runs[key], first, ours.get(key[1])) for key in order]
+    columns = ("system", "how", "history s", "time to ours", "messages/s", "stages s", "CPU s")
+    text = table((*columns, "peak memory", "left on disk", "table"), histories)
+    text += "".join(
+        f"\n\n{n} ({how}): {run.wrong}." for (n, how) in order for run in runs[n, how] if run.wrong
+    )
+    if unread:
+        text += f"\n\nCannot read it: {', '.join(sorted(unread))}."
+    found = {(results.HISTORY, name): text}
+    counts = [f"{known['steps'][step]['messages']:,} messages, s" for step in STEPS[1:-1]]
+    increments = [
+        [*key, *(spread(_seconds(runs[key], step)) for step in STEPS[1:])] for key in order
     ]
-    ours = {how: _first(run) for (name, how), run in found.items() if name == OURS}
-    for (name, how), run in sorted(found.items(), key=lambda item: item[0][1]):
-        lines.append(_row(name, how, run, first, ours.get(how)))
-    lines += [f"\n{n} ({how}): {run.wrong}." for (n, how), run in found.items() if run.wrong]
+    columns = ("system", "how", *counts, "nothing, s")
+    found[results.INCREMENTS, name] = table(columns, increments)
     if limits:
-        silver = found.get((OURS, "warm"), found.get((OURS, "cold"), Measured())).stages
-        lines += [
-            "",
-            "| bare limit | s | messages/s | MB/s | silver takes |",
-            "|---|---|---|---|---|",
-        ]
-        for name, limit in limits.items():
-            ratio = f"{silver['silver'] / limit['seconds']:.1f} x" if "silver" in silver else ""
-            speed = f"{limit['messages_per_second']:,} | {limit['mb_per_second']:,.1f}"
-            lines.append(f"| {name} | {limit['seconds']:.2f} | {speed} | {ratio} |")
-    return "\n".join(lines) + "\n"
+        found[results.LIMITS, name] = _limits(limits, ours.get("warm") or ours.get("cold") or [])
+    return found
 
 
-def _row(name: str, how: str, run: Measured, first: dict, ours: float | None) -> str:
+def _seconds(runs: list[Measured], step: str) -> list[float]:
+    return [run.seconds[step] for run in runs if step in run.seconds]
+
+
+def _history(
+    name: str, how: str, runs: list[Measured], first: dict, ours: list[Measured] | None
+) -> list[str]:
     """Return the line of one contender."""
-    took = _first(run)
-    per_second = ["", ""]
-    if took:
-        per_second = [f"{first['messages'] / took:,.0f}", f"{first['bytes'] / took / 1e6:,.1f}"]
-    cells = [
+    seconds = _seconds(runs, STEPS[0])
+    took = statistics.median(seconds) if seconds else None
+    own = statistics.median(_seconds(ours, STEPS[0])) if ours else None
+    stages = dict.fromkeys(stage for run in runs for stage in run.stages)
+    middle = {n: statistics.median(getattr(r, n) for r in runs) for n in ("cpu", "files", "bytes")}
+    return [
         name,
         how,
-        f"{took:.1f}" if took else "",
-        *per_second,
-        ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in run.stages.items()),
-        f"{took / ours:.2f} x" if took and ours else "",
-        f"{run.cpu:.0f}",
-        f"{run.memory / 2**30:.1f} GiB",
-        f"{run.files:,.0f} files, {run.bytes / 1e6:,.0f} MB",
-        " / ".join(f"{run.seconds[step]:.1f}" for step in STEPS[1:] if step in run.seconds),
-        "WRONG" if run.wrong else "equal",
+        spread(seconds),
+        f"{took / own:.2f} x" if took and own else "",
+        f"{first['messages'] / took:,.0f}" if took else "",
+        ", ".join(f"{stage} {spread(run.stages[stage] for run in runs)}" for stage in stages),
+        f"{middle['cpu']:.0f}",
+        f"{max(run.memory for run in runs) / 2**30:.1f} GiB",
+        f"{middle['files']:,.0f} files, {middle['bytes'] / 1e6:,.0f} MB",
+        "WRONG" if any(run.wrong for run in runs) else "equal",
     ]
-    return f"| {' | '.join(cells)} |"
 
 
-def _first(run: Measured) -> float | None:
-    return run.seconds.get(STEPS[0])
+def _limits(limits: dict[str, list[float]], ours: list[Measured]) -> str:
+    """Return the bare limits beside the stages of this project that they are the limits of."""
+    lines = []
+    for name, seconds in limits.items():
+        stage = STAGES.get(name)
+        took = [run.stages[stage] for run in ours if stage in run.stages]
+        ratio = f"{statistics.median(took) / statistics.median(seconds):.2f} x" if took else ""
+        lines.append([name, spread(seconds, 2), stage or "", spread(took), ratio])
+    return table(("bare limit", "s", "stage", "takes s", ""), lines)
 
 
 def machine() -> str:
@@ -330,14 +320,14 @@ def contenders() -> list[str]:
     return sorted(found, key=lambda name: name != OURS)
 
 
-def bench_format(format: str, given: argparse.Namespace) -> tuple[str, bool]:
-    """Run all that was asked for over one format; return its report and whether we are right."""
+def bench_format(format: str, given: argparse.Namespace) -> tuple[dict, bool]:
+    """Run all that was asked for over one format; return its tables and whether we are right."""
     size = f"{given.messages}x{given.history}"
     topics = given.work / "topics" / f"{format}-{size}"
     progress(f"topics of {format}, {given.messages:,} messages, history x {given.history}")
     known = generate(topics, format, given.messages, given.history)
     runs: dict[tuple[str, str], list[Measured]] = {}
-    unread = set()
+    unread: set[str] = set()
     for repeat in range(given.repeat):
         for name in given.only:
             for how in given.how:
@@ -360,22 +350,8 @@ def bench_format(format: str, given: argparse.Namespace) -> tuple[str, bool]:
         limits = run_limits(
             format, topics, given.work / "work" / "limits", given.memory, given.repeat
         )
-    found = {key: medians(some) for key, some in runs.items()}
-    right = not any(run.wrong for (name, _), run in found.items() if name == OURS)
-    text = report(format, known, found, limits)
-    if unread:
-        text += f"\nCannot read it: {', '.join(sorted(unread))}.\n"
-    return text, right
-
-
-def write_results(path: Path, sections: list[str]) -> None:
-    """Put sections in place of those with the same heading; others stay as they were measured."""
-    written = path.read_text().split("\n## ")[1:] if path.exists() else []
-    all_sections = [*(f"## {section.rstrip()}\n" for section in written), *sections]
-    by_heading = {section.partition("\n")[0]: section for section in all_sections}
-    headings = [f"## {name}" for name in (*FORMATS, start.HEADING)]
-    about = "# Results\n\nWhat the columns mean: [README.md](README.md).\n"
-    path.write_text("\n".join([about, *(by_heading[h] for h in headings if h in by_heading)]))
+    right = not any(run.wrong for (name, _), some in runs.items() if name == OURS for run in some)
+    return reports(format, known, runs, limits, unread), right
 
 
 def main() -> int:
@@ -386,31 +362,29 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=contenders(), choices=contenders())
     parser.add_argument("--formats", nargs="+", default=list(FORMATS), choices=FORMATS)
     parser.add_argument("--how", nargs="+", default=["cold", "warm"], choices=["cold", "warm"])
-    parser.add_argument("--repeat", type=int, default=3, help="medians of so many")
+    parser.add_argument("--repeat", type=int, default=3, help="times that each is run")
     parser.add_argument("--memory", default="4g", help="heap of each contender")
     parser.add_argument("--work", type=Path, default=HERE / ".work", help="topics and work folders")
-    parser.add_argument(
-        "--write", action="store_true", help="into bench/RESULTS.md, in place of the same formats"
-    )
+    parser.add_argument("--write", action="store_true", help="into bench/RESULTS.md")
     parser.add_argument("--no-limits", action="store_true", help="leave the bare limits out")
     parser.add_argument("--no-start", action="store_true", help="leave runs without news out")
     parser.add_argument("--keep", action="store_true", help="keep the work folders")
     given = parser.parse_args()
     given.work = given.work.absolute()
     shutil.rmtree(given.work / "work", ignore_errors=True)
-    found = [bench_format(format, given) for format in given.formats]
-    reports = [report for report, _ in found]
+    how = f"{given.repeat} runs; heap {given.memory}. {machine()}"
+    is_right = True
+    for format in given.formats:
+        found, right = bench_format(format, given)
+        results.show({part: measured(text, how) for part, text in found.items()}, given.write)
+        is_right = is_right and right
     if not given.no_start:
         progress("runs that find nothing new")
         work = given.work / "work" / "start"
         work.mkdir(parents=True)
-        reports.append(start.report(start.measure(work, given.memory, given.repeat)))
-    asked = f"Medians of {given.repeat}; heap {given.memory}. {machine()}"
-    sections = [f"{report.rstrip()}\n\n{asked}\n" for report in reports]
-    print("\n".join(sections))
-    if given.write:
-        write_results(HERE / "RESULTS.md", sections)
-    return 0 if all(right for _, right in found) else 1
+        found = start.report(start.measure(work, given.memory, given.repeat))
+        results.show({part: measured(text, how) for part, text in found.items()}, given.write)
+    return 0 if is_right else 1
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ import argparse
 import shutil
 from pathlib import Path
 
+from bench import results
+from bench.results import measured, table
 from bench.run import OURS, Measured, machine, progress, run_contender, work_folder
 from bench.topics import STEPS, generate
 
@@ -26,14 +28,9 @@ def measure(work: Path, messages: int, history: int, memory: str) -> Measured:
     return run
 
 
-def header(first: str) -> str:
-    """Return the first two lines of a table."""
-    return f"\n| {' | '.join([first, *COLUMNS])} |\n{'|---' * (len(COLUMNS) + 1)}|"
-
-
-def row(label: str, run: Measured) -> str:
+def row(label: str, run: Measured) -> list[str]:
     """Return the line of one run."""
-    cells = [
+    return [
         label,
         f"{run.seconds.get(STEPS[0], 0):.1f}",
         *(f"{run.stages.get(stage, 0):.1f}" for stage in ("ingest", "silver", "gold")),
@@ -43,7 +40,6 @@ def row(label: str, run: Measured) -> str:
         " / ".join(f"{run.seconds[step]:.1f}" for step in STEPS[1:] if step in run.seconds),
         f"WRONG: {run.wrong}" if run.wrong else "equal",
     ]
-    return f"| {' | '.join(cells)} |"
 
 
 def main() -> None:
@@ -53,17 +49,22 @@ def main() -> None:
     parser.add_argument("--histories", type=int, nargs="+", default=[1, 10], metavar="K")
     parser.add_argument("--increments-of", type=int, default=20_000, help="messages, of which 1 %%")
     parser.add_argument("--memory", default="4g")
+    parser.add_argument("--write", action="store_true", help="into bench/RESULTS.md")
     given = parser.parse_args()
     with work_folder() as work:
-        print(machine())
-        print(header("messages"))
-        for messages in given.messages:
-            print(row(f"{messages:,}", measure(work, messages, 1, given.memory)), flush=True)
-        print(header("history of"))
-        for history in given.histories:
-            size = given.increments_of
-            run = measure(work, size, history, given.memory)
-            print(row(f"{size * history:,}", run), flush=True)
+        sizes = [row(f"{size:,}", measure(work, size, 1, given.memory)) for size in given.messages]
+        size = given.increments_of
+        longer = [
+            row(f"{size * history:,}", measure(work, size, history, given.memory))
+            for history in given.histories
+        ]
+    how = f"One run; heap {given.memory}. {machine()}"
+    name = f"{FORMAT}, new processes"
+    parts = {
+        (results.HISTORY, name): table(("messages", *COLUMNS), sizes),
+        (results.GROWTH, name): table(("messages of history", *COLUMNS), longer),
+    }
+    results.show({part: measured(text, how) for part, text in parts.items()}, given.write)
 
 
 if __name__ == "__main__":

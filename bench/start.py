@@ -16,19 +16,19 @@ from pathlib import Path
 
 from bench.contenders._spark import open_session
 from bench.contenders.lakehouse import FIRST
+from bench.results import START, spread, table
 
 PROJECT = Path(__file__).parents[1]
 WARM = "--warm"
-HEADING = "Nothing new"
 
 
-def measure(work: Path, memory: str, repeats: int) -> dict[str, float]:
-    """Return the seconds of a bare start, of a cold and of a warm run, and the number of models.
+def measure(work: Path, memory: str, repeats: int) -> dict:
+    """Return the seconds of bare starts, of cold and warm runs, and the number of models.
 
     Args:
         work: an empty folder, for the lakehouse.
         memory: the heap of Spark, as Java has it.
-        repeats: how often each is measured; the median counts.
+        repeats: how often each is measured.
     """
     os.environ.update(LAKEHOUSE_DIR=str(work / "lakehouse"), LAKEHOUSE_MEMORY=memory)
     os.environ.update(DBT_TARGET_PATH=str(work / "target"), DBT_LOG_PATH=str(work / "logs"))
@@ -36,28 +36,29 @@ def measure(work: Path, memory: str, repeats: int) -> dict[str, float]:
     _run(program("lakehouse"), "ingest", "files", "samples/landing")
     _run(program("dbt"), "--quiet", *FIRST)
     this = (sys.executable, "-m", "bench.start", "--work", str(work), "--memory", memory)
-    bare = _median(lambda: _run(*this), repeats)
-    cold = _median(lambda: _run(program("dbt"), "--quiet", "run"), repeats)
+    bare = _times(lambda: _run(*this), repeats)
+    cold = _times(lambda: _run(program("dbt"), "--quiet", "run"), repeats)
     return {"bare": bare, "cold": cold} | json.loads(_run(*this, WARM).splitlines()[-1])
 
 
-def report(found: dict[str, float]) -> str:
-    """Return the Markdown of what `measure` found."""
-    cold, per_model = found["cold"] / found["bare"], found["warm"] / found["models"]
-    return "\n".join(
+def report(found: dict) -> dict[tuple[str, str], str]:
+    """Return the table of what `measure` found."""
+    bare = statistics.median(found["bare"])
+    rows = [
+        ["Python, Spark and Delta count one table", spread(found["bare"]), ""],
         [
-            f"## {HEADING}",
-            "",
-            f"`dbt run` on the sample project, {found['models']:.0f} models.",
-            "",
-            "| | s | |",
-            "|---|---|---|",
-            f"| Python, Spark and Delta count one table | {found['bare']:.1f} | |",
-            f"| `dbt run`, cold | {found['cold']:.1f} | {cold:.2f} x |",
-            f"| `dbt run`, warm | {found['warm']:.1f} | {per_model:.2f} s a model |",
-            "",
-        ]
-    )
+            "`dbt run`, cold",
+            spread(found["cold"]),
+            f"{statistics.median(found['cold']) / bare:.2f} x",
+        ],
+        [
+            "`dbt run`, warm",
+            spread(found["warm"]),
+            f"{statistics.median(found['warm']) / bare:.2f} x",
+        ],
+    ]
+    name = f"the sample project, {found['models']} models"
+    return {(START, name): table(("run", "s", ""), rows)}
 
 
 def _run(*command: str | Path) -> str:
@@ -65,17 +66,17 @@ def _run(*command: str | Path) -> str:
     return subprocess.run(command, cwd=PROJECT, check=True, text=True, **quiet).stdout
 
 
-def _median(step: Callable[[], object], repeats: int) -> float:
+def _times(step: Callable[[], object], repeats: int) -> list[float]:
     seconds = []
     for _ in range(repeats):
         began = time.perf_counter()
         step()
         seconds.append(time.perf_counter() - began)
-    return statistics.median(seconds)
+    return seconds
 
 
-def _warm() -> dict[str, float]:
-    """Return what a run takes in a process that has run twice before."""
+def _warm() -> dict:
+    """Return what runs take in a process that has run twice before."""
     from dbt.cli.main import dbtRunner
 
     def run() -> int:
@@ -86,7 +87,7 @@ def _warm() -> dict[str, float]:
 
     run()
     models = run()
-    return {"warm": _median(run, 3), "models": models}
+    return {"warm": _times(run, 3), "models": models}
 
 
 def main() -> None:

@@ -4,8 +4,10 @@ Each line is a lakehouse of its own in a process that stays, whose tables share 
 the tables hold is compared at the end, as in the benchmark.
 """
 
-from bench.increments import Increments, arguments
-from bench.run import machine, progress, work_folder
+from bench import results
+from bench.increments import Increments, arguments, how
+from bench.results import measured, spread, table
+from bench.run import progress, work_folder
 
 
 def main() -> None:
@@ -13,16 +15,19 @@ def main() -> None:
     parser = arguments("python -m bench.tables", __doc__)
     parser.add_argument("--tables", type=int, nargs="+", default=[1, 10, 30])
     given = parser.parse_args()
-    print(f"{machine()}\n\n| tables with news, of so many | s | each | rows |\n|---|---|---|---|")
+    rows = []
     for tables in given.tables:
         for with_news in sorted({1, tables}):
             progress(f"{tables} tables, {with_news} with news")
             with work_folder() as work:
                 run = Increments(work, given, tables, with_news)
                 run.begin(given.messages)
-                row = run.row(f"{with_news} of {tables}")
-                print(f"{row} {run.differences() or 'equal'} |", flush=True)
+                seconds = spread(run.seconds())
+                rows.append([str(with_news), str(tables), seconds, run.differences() or "equal"])
                 run.lakehouse.close()
+    text = table(("tables with news", "tables", "s", "rows"), rows)
+    name = f"{given.format}, {given.increment:,} messages behind {given.messages:,}, warm"
+    results.show({(results.TABLES, name): measured(text, how(given))}, given.write)
 
 
 if __name__ == "__main__":

@@ -1,3 +1,3 @@
 {{ config(materialized='view') }}
 
-{{ conflicts_among('true') }}
+{{ conflicts_among(ref('events'), 'true') }}

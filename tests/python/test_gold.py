@@ -106,7 +106,7 @@ def test_a_change_is_late_if_an_earlier_run_has_processed_a_later_one(laboratory
         "select is_late from silver.events where kind = 'truncate' and table_name = 'late'"
     )
     assert found == {"is_late": True}
-    laboratory.lakehouse.dbt("run", "-s", "table_accounting")
+    laboratory.lakehouse.dbt("run", "-s", "outcome_counts", "table_accounting")
     [found] = laboratory.lakehouse.query(
         "select changes, late_changes, repeated_changes, last_committed_at,"
         " last_processed_at >= last_ingested_at as is_processed_after,"
@@ -760,6 +760,7 @@ def test_an_inferred_type_alters_no_text_in_silence(laboratory):
 
 def test_a_truncate_whose_place_contradicts_its_time_is_named(laboratory):
     test = "truncates_follow_commit_times"
+    laboratory.lakehouse.dbt("run", "-s", "outcome_counts")
     laboratory.deliver(change("INSERT", 9000, thing(90, "before")), truncate(9001))
     assert laboratory.lakehouse.dbt("test", "-s", test) == {test: "pass"}
     # Committed after all changes, but before all of them in the source's order: it removes nothing.
@@ -771,7 +772,8 @@ def test_a_truncate_whose_place_contradicts_its_time_is_named(laboratory):
 def test_the_rows_of_a_dropped_table_stay_and_are_named_or_go(laboratory):
     tested = YAML.replace("[changes", "[dropped_tables_have_no_rows, changes")
     models = {"kept": "", "cleared": "on_drop='apply'"}
-    views = ("row_images", "source_columns", "schema_changes", "dropped_tables", "schema_drift")
+    views = ("row_images", "column_shapes", "source_columns", "schema_changes", "dropped_tables")
+    views = (*views, "schema_drift")
     # Not the table lab.lab.things of SharePlex, which is another.
     own = f"{WHERE} and schema_name is null"
     write_models(laboratory.lakehouse.project, models, yaml=tested, where=own)
@@ -827,7 +829,7 @@ def test_a_column_that_a_statement_drops_keeps_its_values_and_is_named_at_once(l
     yaml = YAML.replace("[changes", "[source_columns_are_read, changes")
     where = "database_name = 'lab' and table_name = 'shelf'"
     write_models(laboratory.lakehouse.project, models, yaml=yaml, where=where)
-    views = ("source_columns", "schema_changes", "dropped_tables", "schema_drift")
+    views = ("column_shapes", "source_columns", "schema_changes", "dropped_tables", "schema_drift")
     laboratory.deliver(of_shelf(change("INSERT", 100, thing(1, "a"))), models=[*models, *views])
     assert named() == ([], "pass")
     drop = "ALTER TABLE `lab`.`shelf` DROP INDEX `name`, DROP `price`"

@@ -47,7 +47,7 @@ def render(name, **arguments):
     stand_ins = {argument: ARGUMENTS.get(argument, "given") for argument in macro.arguments}
     sql = macro(**{**stand_ins, **arguments})
     is_list = re.search(r" as \w+\s*$", sql)
-    if sql.startswith("select"):
+    if sql.startswith(("select", "with ")):
         return f"{sql}\n"
     return f"select {sql}{'' if is_list else ' as result'} from given\n"
 
@@ -69,7 +69,7 @@ def test_a_macro_renders_sql_that_a_linter_accepts(name):
 
 
 def is_statement(name):
-    return render(name).startswith(("select\n", "select *"))
+    return render(name).startswith(("select\n", "select *", "with "))
 
 
 def columns_named_by(name):

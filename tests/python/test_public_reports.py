@@ -104,7 +104,7 @@ def lakehouse(open_lakehouse, tmp_path_factory):
     land(tmp_path_factory.getbasetemp() / "reports-landing")
     lakehouse.ingest(tmp_path_factory.getbasetemp() / "reports-landing")
     lakehouse.dbt("seed")
-    lakehouse.dbt("run", "-s", "events", "row_images", "source_columns")
+    lakehouse.dbt("run", "-s", "events", "row_images", "column_shapes", "source_columns")
     tables, gold = lakehouse.process.submit(_seen).result(), Gold(lakehouse.project)
     for report in WITH_GOLD:
         wanted = report["gold"]
@@ -229,7 +229,7 @@ def test_a_run_on_a_part_of_the_sources_reads_nothing(lakehouse, tmp_path):
 
 
 def test_a_message_without_an_outcome_fails_the_tests_of_conservation(lakehouse):
-    lakehouse.dbt("run", "-s", "message_accounting")
+    lakehouse.dbt("run", "-s", "message_counts", "outcome_counts", "message_accounting")
     lakehouse.dbt("test", "-s", *CONSERVATION)
     # The last message of one partition, and all that a topic has.
     for lost in ("topic = 'house' and offset = 2", "topic = 'j40_framing'"):
