@@ -97,6 +97,7 @@ def main() -> None:
     parser = arguments("python -m bench.increments", __doc__)
     parser.add_argument("--ingests", type=int, default=500, help="commits behind the last ones")
     given = parser.parse_args()
+    where = how(given)  # before Spark is there
     with work_folder() as work:
         run = Increments(work, given)
         progress(f"a history of {given.messages:,} messages")
@@ -112,7 +113,7 @@ def main() -> None:
         text = f"{table(('stored', 's'), rows)}\n\nThe table: {run.differences() or 'equal'}."
         run.lakehouse.close()
     name = f"{given.format}, increments of {given.increment:,} messages, warm"
-    results.show({(results.GROWTH, name): measured(text, how(given))}, given.write)
+    results.show({(results.GROWTH, name): measured(text, where)}, given.write)
 
 
 if __name__ == "__main__":

@@ -13,11 +13,12 @@ from cdc_lakehouse.delta.statements import create_table, names
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import warehouse_path
-from cdc_lakehouse.runtime.session import MANY_BYTES
 from dbt.adapters.lakehouse.tables import TablesAdapter
 
 # The property of what a summary keeps that tells by which query it was summed up.
 DEFINITION = "cdc_lakehouse.summary"
+# To read less takes a query less time than to keep it takes a run, a second for each summary.
+MUCH = 32 << 20
 
 
 def _folder(relation: BaseRelation) -> Path:
@@ -69,7 +70,7 @@ class SummariesAdapter(TablesAdapter):
         Args:
             sql: the query of the summary.
             columns: the names of its columns.
-            much: how many bytes of files of the source are many; None takes what is usual.
+            much: how many bytes of files of the source are much; None takes MUCH.
         """
         if self.reads_a_part_only(sql):
             return
@@ -79,7 +80,7 @@ class SummariesAdapter(TablesAdapter):
             self.execute(f"delete from {kept}")
             counted = None
         size = bytes_since(folder, counted)
-        if size is not None and size <= (MANY_BYTES if much is None else much):
+        if size is not None and size <= (MUCH if much is None else much):
             return
         with ExitStack() as stack:
             if source.schema == "bronze":
