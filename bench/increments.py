@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from bench import results
 from bench.contenders.lakehouse import WarmLakehouse
 from bench.results import measured, spread, table
-from bench.run import differences, machine, progress, work_folder
+from bench.run import differences, how, progress, work_folder
 from bench.topics import FORMATS, HISTORY_MIX, INCREMENT_MIX, PARTITIONS, Partition
 
 WARM_UP = 5  # increments that are not counted, for Java to compile what they need
@@ -87,17 +87,12 @@ def arguments(program: str, description: str) -> argparse.ArgumentParser:
     return parser
 
 
-def how(given: argparse.Namespace) -> str:
-    """Return on what increments were measured."""
-    return f"{given.repeat} runs; heap {given.memory}. {machine()}"
-
-
 def main() -> None:
     """Print what was measured, as Markdown."""
     parser = arguments("python -m bench.increments", __doc__)
     parser.add_argument("--ingests", type=int, default=500, help="commits behind the last ones")
     given = parser.parse_args()
-    where = how(given)  # before Spark is there
+    where = how(given.repeat, given.memory)  # before Spark is there
     with work_folder() as work:
         run = Increments(work, given)
         progress(f"a history of {given.messages:,} messages")

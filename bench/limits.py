@@ -7,7 +7,6 @@ import argparse
 import json
 import os
 import shutil
-import time
 from collections.abc import Callable
 from io import BytesIO
 from multiprocessing import get_context
@@ -17,6 +16,8 @@ import pyarrow.parquet as pq
 from fastavro import parse_schema, schemaless_reader
 from pyspark.sql import DataFrame, SparkSession
 
+from bench.contenders.lakehouse import gold_type
+from bench.results import times
 from bench.topics import COLUMNS, FORMATS
 
 SCHEMA = Path(__file__).parents[1] / "avro" / "dts_avro.avsc"
@@ -113,7 +114,7 @@ def spark_limits(
     def latest_rows() -> None:
         shutil.rmtree(work / "latest", ignore_errors=True)
         typed = ", ".join(
-            f"try_cast(coalesce(after, before)['{name}'] as {_type(kind)}) as {name}"
+            f"try_cast(coalesce(after, before)['{name}'] as {gold_type(kind)}) as {name}"
             for name, kind in COLUMNS.items()
         )
         rows = f"select {typed}, kind, partition, offset from delta.`{work / 'parsed'}`"
@@ -126,15 +127,6 @@ def spark_limits(
     if format in ENVELOPES:
         limits |= {"from_json": parse_json, "max_by": latest_rows}
     return limits
-
-
-def _type(kind: str) -> str:
-    """Return the type of Spark for one of MySQL's."""
-    name = kind.partition("(")[0]
-    types = {"smallint": "int", "tinyint": "int", "datetime": "timestamp_ntz", "decimal": kind}
-    return types.get(
-        name, name if name in ("bigint", "int", "double", "date", "timestamp") else "string"
-    )
 
 
 def decode_file(file: Path) -> None:
@@ -152,12 +144,7 @@ _schema: list = []  # of this process, once it has decoded something
 
 def _times(limit: Callable[[], object], repeats: int) -> list[float]:
     limit()
-    seconds = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        limit()
-        seconds.append(round(time.perf_counter() - began, 3))
-    return seconds
+    return times(limit, repeats)
 
 
 def main() -> None:

@@ -4,12 +4,10 @@ One lakehouse in one process that stays. A query is asked of
 silver.row_changes and, to compare, of silver.events.
 """
 
-import time
-
 from bench import results
-from bench.increments import Increments, arguments, how
-from bench.results import measured, spread, table
-from bench.run import progress, work_folder
+from bench.increments import Increments, arguments
+from bench.results import measured, spread, table, times
+from bench.run import how, progress, work_folder
 
 CHANGES = ("silver.events where kind = 'row_change' and", "silver.row_changes where")
 OF_CHANGES = {
@@ -29,12 +27,12 @@ class Reading:
 
     def seconds(self, query: str) -> str:
         """Return what a query takes that has run before."""
-        took = []
-        for _ in range(self.repeats + 1):
-            began = time.perf_counter()
+
+        def ask() -> None:
             self.lakehouse.thread.submit(self._rows, query).result()
-            took.append(time.perf_counter() - began)
-        return spread(took[1:], 2)
+
+        ask()
+        return spread(times(ask, self.repeats), 2)
 
     @staticmethod
     def _rows(query: str) -> None:
@@ -57,7 +55,7 @@ class Reading:
 def main() -> None:
     """Print what was measured, as Markdown."""
     given = arguments("python -m bench.reading", __doc__).parse_args()
-    where = how(given)  # before Spark is there
+    where = how(given.repeat, given.memory)  # before Spark is there
     progress(f"{given.messages} messages")
     with work_folder() as work:
         run = Increments(work, given)

@@ -6,7 +6,8 @@ measured before, and of nothing else.
 
 import re
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -40,6 +41,16 @@ def spread(values: Iterable[float], digits: int = 1) -> str:
         f"{value:.{digits}f}" for value in (values[0], statistics.median(values), values[-1])
     )
     return middle if least == greatest else f"{middle} ({least} to {greatest})"
+
+
+def times(step: Callable[[], object], repeats: int) -> list[float]:
+    """Return the seconds that a step takes, each time."""
+    seconds = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        step()
+        seconds.append(time.perf_counter() - began)
+    return seconds
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

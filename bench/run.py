@@ -301,6 +301,11 @@ def machine() -> str:
     )
 
 
+def how(repeats: int, memory: str) -> str:
+    """Say how often and on what something was measured; to be asked before Spark is there."""
+    return f"{repeats} runs; heap {memory}. {machine()}"
+
+
 @contextmanager
 def work_folder() -> Iterator[Path]:
     """Make a folder beside the benchmark that is gone in the end."""
@@ -372,18 +377,18 @@ def main() -> int:
     given = parser.parse_args()
     given.work = given.work.absolute()
     shutil.rmtree(given.work / "work", ignore_errors=True)
-    how = f"{given.repeat} runs; heap {given.memory}. {machine()}"
+    where = how(given.repeat, given.memory)
     is_right = True
     for format in given.formats:
         found, right = bench_format(format, given)
-        results.show({part: measured(text, how) for part, text in found.items()}, given.write)
+        results.show({part: measured(text, where) for part, text in found.items()}, given.write)
         is_right = is_right and right
     if not given.no_start:
         progress("runs that find nothing new")
         work = given.work / "work" / "start"
         work.mkdir(parents=True)
         found = start.report(start.measure(work, given.memory, given.repeat))
-        results.show({part: measured(text, how) for part, text in found.items()}, given.write)
+        results.show({part: measured(text, where) for part, text in found.items()}, given.write)
     return 0 if is_right else 1
 
 

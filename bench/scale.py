@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench import results
 from bench.results import measured, table
-from bench.run import OURS, Measured, machine, progress, run_contender, work_folder
+from bench.run import OURS, Measured, how, progress, run_contender, work_folder
 from bench.topics import STEPS, generate
 
 FORMAT = "dts_canal"
@@ -58,13 +58,13 @@ def main() -> None:
             row(f"{size * history:,}", measure(work, size, history, given.memory))
             for history in given.histories
         ]
-    how = f"One run; heap {given.memory}. {machine()}"
+    where = how(1, given.memory)
     name = f"{FORMAT}, new processes"
     parts = {
         (results.HISTORY, name): table(("messages", *COLUMNS), sizes),
         (results.GROWTH, name): table(("messages of history", *COLUMNS), longer),
     }
-    results.show({part: measured(text, how) for part, text in parts.items()}, given.write)
+    results.show({part: measured(text, where) for part, text in parts.items()}, given.write)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,11 @@ import os
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from bench.contenders._spark import open_session
 from bench.contenders.lakehouse import FIRST
-from bench.results import START, spread, table
+from bench.results import START, spread, table, times
 
 PROJECT = Path(__file__).parents[1]
 WARM = "--warm"
@@ -36,8 +34,8 @@ def measure(work: Path, memory: str, repeats: int) -> dict:
     _run(program("lakehouse"), "ingest", "files", "samples/landing")
     _run(program("dbt"), "--quiet", *FIRST)
     this = (sys.executable, "-m", "bench.start", "--work", str(work), "--memory", memory)
-    bare = _times(lambda: _run(*this), repeats)
-    cold = _times(lambda: _run(program("dbt"), "--quiet", "run"), repeats)
+    bare = times(lambda: _run(*this), repeats)
+    cold = times(lambda: _run(program("dbt"), "--quiet", "run"), repeats)
     return {"bare": bare, "cold": cold} | json.loads(_run(*this, WARM).splitlines()[-1])
 
 
@@ -66,15 +64,6 @@ def _run(*command: str | Path) -> str:
     return subprocess.run(command, cwd=PROJECT, check=True, text=True, **quiet).stdout
 
 
-def _times(step: Callable[[], object], repeats: int) -> list[float]:
-    seconds = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        step()
-        seconds.append(time.perf_counter() - began)
-    return seconds
-
-
 def _warm() -> dict:
     """Return what runs take in a process that has run twice before."""
     from dbt.cli.main import dbtRunner
@@ -87,7 +76,7 @@ def _warm() -> dict:
 
     run()
     models = run()
-    return {"warm": _times(run, 3), "models": models}
+    return {"warm": times(run, 3), "models": models}
 
 
 def main() -> None:

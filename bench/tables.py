@@ -5,9 +5,9 @@ the tables hold is compared at the end, as in the benchmark.
 """
 
 from bench import results
-from bench.increments import Increments, arguments, how
+from bench.increments import Increments, arguments
 from bench.results import measured, spread, table
-from bench.run import progress, work_folder
+from bench.run import how, progress, work_folder
 
 
 def main() -> None:
@@ -15,7 +15,7 @@ def main() -> None:
     parser = arguments("python -m bench.tables", __doc__)
     parser.add_argument("--tables", type=int, nargs="+", default=[1, 10, 30])
     given = parser.parse_args()
-    rows, where = [], how(given)  # before Spark is there
+    rows, where = [], how(given.repeat, given.memory)  # before Spark is there
     for tables in given.tables:
         for with_news in sorted({1, tables}):
             progress(f"{tables} tables, {with_news} with news")

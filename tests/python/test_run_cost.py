@@ -3,7 +3,6 @@
 import json
 import random
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 from shop import write_messages
@@ -42,11 +41,11 @@ def messages(first, count):
 class Run:
     """What the timings say of a run, and the bytes of the files that it has added."""
 
-    def __init__(self, lakehouse, *arguments):
+    def __init__(self, lakehouse):
         before = sizes(lakehouse)
-        lakehouse.dbt(*arguments)
+        lakehouse.dbt("run")
         self.new = {table: size - before.get(table, 0) for table, size in sizes(lakehouse).items()}
-        timings = json.loads((lakehouse.home / "timings" / f"dbt-{arguments[0]}.json").read_text())
+        timings = json.loads((lakehouse.home / "timings" / "dbt-run.json").read_text())
         self.steps = defaultdict(list)
         for step in timings["steps"]:
             self.steps[step["part"]].append(step)
@@ -82,9 +81,9 @@ def runs(open_lakehouse, tmp_path_factory):
     for number, rows in enumerate((messages(0, MESSAGES), messages(MESSAGES, 20), [])):
         before = sizes(lakehouse)["bronze.db.messages"]
         if rows:
-            write_messages(Path(landing) / f"{number}.parquet", rows)
+            write_messages(landing / f"{number}.parquet", rows)
             lakehouse.ingest(landing)
-        done.append(Run(lakehouse, "run"))
+        done.append(Run(lakehouse))
         done[-1].messages = sizes(lakehouse)["bronze.db.messages"] - before
     return done
 

@@ -16,10 +16,11 @@ SUFFIX = "_kept"  # of the name of a summary
 SCHEMA = "silver"
 
 
-def kept_tables() -> list[Path]:
-    """Return the folders of the tables that summaries of silver keep."""
+def kept_tables() -> list[str]:
+    """Return the names, with their schema, of the tables that summaries of silver keep."""
     silver = warehouse_path(SCHEMA, SUFFIX).parent
-    return [path for path in tables_in(silver) if path.name.endswith(SUFFIX)]
+    names = (path.name for path in tables_in(silver))
+    return [f"{SCHEMA}.{name}" for name in names if name.endswith(SUFFIX)]
 
 
 def keeps_nothing(path: Path) -> bool:
@@ -33,6 +34,8 @@ def forget(spark: SparkSession, source: str) -> None:
     Args:
         source: its name with its schema.
     """
-    for path in kept_tables():
-        if source in (last_transactions(path) or {source: 0}) and not keeps_nothing(path):
+    for name in kept_tables():
+        path = warehouse_path(*name.split("."))
+        marks = last_transactions(path)
+        if (marks is None or source in marks) and not keeps_nothing(path):
             spark.sql(f"delete from delta.{identifier(str(path))}")

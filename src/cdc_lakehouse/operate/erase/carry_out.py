@@ -69,8 +69,7 @@ def carry_out(spark: SparkSession, locks: Locks, removal: Removal) -> dict[str, 
     locks.keep_writers_out()
     purge(spark, f"bronze.{MESSAGES}")
     advance_watermark(spark)
-    kept = [f"silver.{path.name}" for path in kept_tables()]
-    for table in ("silver.events", *kept, *tables):
+    for table in ("silver.events", *kept_tables(), *tables):
         if is_delta(spark, table):
             purge(spark, named(table))
     for view in spark.catalog.listTables():

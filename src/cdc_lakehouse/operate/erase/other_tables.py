@@ -52,7 +52,7 @@ class OtherTables:
         gold = self.rows_of_gold() if is_new else {}
         makers = self.project.makers(lambda name: name in gold or not is_new)
         own = {f"bronze.{name}" for name in bronze.TABLES} | {"silver.events"}
-        own |= {f"silver.{path.name}" for path in kept_tables()}
+        own |= set(kept_tables())
         tables = set(tables_of(self.spark)) - own
         anew = [m for m in makers if m.table in tables and not m.is_kept]
         if is_new:

@@ -24,12 +24,11 @@ from cdc_lakehouse.engine.latest_changes import LatestChanges, TableChanges
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import read_tables
 from cdc_lakehouse.engine.source_tables import SourceTable
-from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.sql import quoted
 from dbt.adapters.lakehouse.config import LakehouseConfig
 from dbt.adapters.lakehouse.connections import short_errors
 from dbt.adapters.lakehouse.gold_run import GoldRun
-from dbt.adapters.lakehouse.tables import EVENTS, INFERENCE, Macros, TablesAdapter
+from dbt.adapters.lakehouse.tables import EVENTS, INFERENCE, Macros, TablesAdapter, folder_of
 
 # What gold_problems is before there is a gold model.
 NO_PROBLEM = """
@@ -121,7 +120,7 @@ class GoldAdapter(TablesAdapter):
     def _changes(self, last: int | None, read: int | None) -> list[TableChanges] | None:
         """What the runs of silver have left of the changes after a version; once in a run."""
         if last not in self._kept:
-            path = warehouse_path(self.events.schema, self.events.identifier)
+            path = folder_of(self.events)
             kept = change_log.read_kept(self.spark, path) if last is not None else None
             self._kept[last] = kept if kept and kept.bronze_version == last else None
         kept = self._kept[last]

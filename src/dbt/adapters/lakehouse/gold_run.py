@@ -6,12 +6,11 @@ from cdc_lakehouse.delta.log import bytes_since
 from cdc_lakehouse.engine.changes import FEW, Changes, NewChanges, count_changes
 from cdc_lakehouse.engine.gold_table import PARTIAL_ROWS
 from cdc_lakehouse.engine.latest_changes import counts_of, query_of_latest
-from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import FEW_ROWS, FEW_STORED_BYTES, compile_plans
 from dbt.adapters.lakehouse.moves import Moves
 from dbt.adapters.lakehouse.plain_table import PlainTable
 from dbt.adapters.lakehouse.table_run import NEW_CHANGES, TableRun
-from dbt.adapters.lakehouse.tables import EVENTS
+from dbt.adapters.lakehouse.tables import EVENTS, folder_of
 
 # Who follows rows has to know of each DROP, also of one that leaves the rows in gold.
 EVERY_DROP = "true"
@@ -135,7 +134,7 @@ class GoldRun(TableRun):
         if table.read is None:
             adapter.expect_rows_since(adapter.events, None)
         elif new.most:
-            path = warehouse_path(table.storage.schema, table.storage.identifier)
+            path = folder_of(table.storage)
             size = bytes_since(path, None)
             are_few = new.most <= FEW_ROWS and size is not None and size <= FEW_STORED_BYTES
             compile_plans(adapter.spark, not are_few)

@@ -9,7 +9,7 @@ from dbt.adapters.base.meta import available
 from cdc_lakehouse.delta.log import is_table, keeps_rows_since, read_beside, write_beside
 from cdc_lakehouse.engine.change_log import MESSAGES
 from cdc_lakehouse.engine.duplicates import reach
-from cdc_lakehouse.engine.latest_changes import COLUMNS
+from cdc_lakehouse.engine.latest_changes import COLUMNS, first_sequences_of, sequences_of
 from cdc_lakehouse.engine.passed_tests import FILE, Passed, read_passed, text_of
 from cdc_lakehouse.runtime.paths import warehouse_path
 from dbt.adapters.lakehouse.tables import EVENTS, TablesAdapter
@@ -74,9 +74,9 @@ class PassedTestsAdapter(TablesAdapter):
         if version < 0:
             return "true"
         new = self.rows(
-            f"select {COLUMNS}, min(sequence) as first, max(sequence) as last from {EVENTS} "
+            f"select {COLUMNS}, max(sequence), min(sequence) from {EVENTS} "
             f"where kind in ('row_change', 'truncate') and bronze_version > {version} "
             f"group by {COLUMNS}"
         )
-        first, last = ({tuple(row)[:4]: row[end] for row in new} for end in ("first", "last"))
-        return reach(first, last, last) or "false"
+        last = sequences_of(new)
+        return reach(first_sequences_of(new), last, last) or "false"

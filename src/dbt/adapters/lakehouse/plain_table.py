@@ -13,9 +13,8 @@ from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.gold_table import KIND
 from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
 from cdc_lakehouse.engine.plain_table import Step, next_step, transaction_of
-from cdc_lakehouse.runtime.paths import warehouse_path
 from dbt.adapters.lakehouse.table_run import TableRun
-from dbt.adapters.lakehouse.tables import EVENTS
+from dbt.adapters.lakehouse.tables import EVENTS, folder_of
 
 
 class PlainTable(TableRun):
@@ -49,7 +48,7 @@ class PlainTable(TableRun):
             self._write(self.table.commit_only_plain)
 
     def _drop(self) -> None:
-        folder = warehouse_path(self.plain.schema, self.plain.identifier)
+        folder = folder_of(self.plain)
         if folder.is_dir() and self.adapter.exists(self.plain) and self._is_copy():
             said = f"{self.plain} is dropped: the option plain_table is off"
             self.macros["log"](said, info=True)

@@ -15,8 +15,7 @@ from dbt.flags import get_flags
 
 from cdc_lakehouse.delta.commit import USER_METADATA, set_for_one_statement
 from cdc_lakehouse.delta.log import last_user_metadata
-from cdc_lakehouse.runtime.paths import warehouse_path
-from dbt.adapters.lakehouse.tables import TablesAdapter
+from dbt.adapters.lakehouse.tables import TablesAdapter, folder_of
 
 if TYPE_CHECKING:
     import agate
@@ -49,7 +48,7 @@ class SeedsAdapter(TablesAdapter):
         bindings = [value for row in table.rows for value in row]
         sql = _replacing(relation, columns, len(table.rows), file_format)
         said = f"seed {hashlib.sha256(repr((sql, bindings)).encode()).hexdigest()}"
-        path = warehouse_path(relation.schema, relation.identifier)
+        path = folder_of(relation)
         is_there = self.exists(relation) and last_user_metadata(path) == said
         if not is_there or get_flags().FULL_REFRESH:
             with set_for_one_statement(self.spark, {USER_METADATA: said}):

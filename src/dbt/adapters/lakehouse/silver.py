@@ -10,10 +10,9 @@ from cdc_lakehouse.bronze.removal import removed_messages
 from cdc_lakehouse.engine import change_log
 from cdc_lakehouse.engine.loss import refuse_first_build
 from cdc_lakehouse.engine.window import Window
-from cdc_lakehouse.runtime.paths import warehouse_path
 from dbt.adapters.lakehouse.change_log_run import ChangeLogRun
 from dbt.adapters.lakehouse.connections import short_errors
-from dbt.adapters.lakehouse.tables import Macros, TablesAdapter
+from dbt.adapters.lakehouse.tables import Macros, TablesAdapter, folder_of
 
 # The columns that the change log itself gives.
 GIVEN_BY_CHANGE_LOG = ("is_late", "is_duplicate", "loaded_at")
@@ -37,7 +36,7 @@ class SilverAdapter(TablesAdapter):
         """Return what this run of a change log reads of bronze.messages; decided once in a run."""
         name = relation.render()
         if name not in self._windows:
-            path = warehouse_path(relation.schema, relation.identifier)
+            path = folder_of(relation)
             with short_errors():
                 if self.version_read(relation, change_log.MESSAGES) < 0:
                     refuse_first_build(removed_messages(self.spark), path)

@@ -2,7 +2,6 @@
 
 import hashlib
 from contextlib import ExitStack
-from pathlib import Path
 
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
@@ -12,17 +11,12 @@ from cdc_lakehouse.delta.log import bytes_since, keeps_rows_since
 from cdc_lakehouse.delta.statements import create_table, names
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.locks import hold
-from cdc_lakehouse.runtime.paths import warehouse_path
-from dbt.adapters.lakehouse.tables import TablesAdapter
+from dbt.adapters.lakehouse.tables import TablesAdapter, folder_of
 
 # The property of what a summary keeps that tells by which query it was summed up.
 DEFINITION = "cdc_lakehouse.summary"
 # To read less takes a query less time than to keep it takes a run, a second for each summary.
 MUCH = 32 << 20
-
-
-def _folder(relation: BaseRelation) -> Path:
-    return warehouse_path(relation.schema, relation.identifier)
 
 
 class SummariesAdapter(TablesAdapter):
@@ -74,8 +68,8 @@ class SummariesAdapter(TablesAdapter):
         """
         if self.reads_a_part_only(sql):
             return
-        kept, folder = self.kept_by(summary), _folder(source)
-        counted = None if keeps_nothing(_folder(kept)) else self.watermark(kept, source.render())
+        kept, folder = self.kept_by(summary), folder_of(source)
+        counted = None if keeps_nothing(folder_of(kept)) else self.watermark(kept, source.render())
         if counted is not None and not keeps_rows_since(folder, counted):
             self.execute(f"delete from {kept}")
             counted = None

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dbt.adapters.base.meta import available
@@ -39,6 +40,11 @@ INFER_NOTHING = {INFERENCE: "false"}
 Macros = Mapping[str, Callable[..., Any]]
 
 logger = AdapterLogger("Lakehouse")
+
+
+def folder_of(relation: BaseRelation) -> Path:
+    """Return where the files of a table lie."""
+    return warehouse_path(relation.schema, relation.identifier)
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,7 @@ class TablesAdapter(SparkAdapter):
 
     def has_little_since(self, relation: BaseRelation, read: int | None) -> bool:
         """Tell whether little has come to a table after a version."""
-        size = bytes_since(warehouse_path(relation.schema, relation.identifier), read)
+        size = bytes_since(folder_of(relation), read)
         return size is not None and size <= FEW_BYTES
 
     def expect_rows_since(self, relation: BaseRelation, read: int | None) -> None:
@@ -142,7 +148,7 @@ class TablesAdapter(SparkAdapter):
         name = relation.render()
         if name not in handle.snapshots:
             with short_errors():
-                found = latest(handle.spark, warehouse_path(relation.schema, relation.identifier))
+                found = latest(handle.spark, folder_of(relation))
             if found.version() < 0:
                 raise DbtRuntimeError(f"There is no table {name}.")
             handle.snapshots[name] = found
@@ -165,7 +171,7 @@ class TablesAdapter(SparkAdapter):
 
     def mark(self, relation: BaseRelation, name: str) -> int | None:
         """Return a transaction identifier of a table, or None if it has none of this name."""
-        marks = last_transactions(warehouse_path(relation.schema, relation.identifier))
+        marks = last_transactions(folder_of(relation))
         if marks is not None:
             return marks.get(name)
         # Delta has to read the whole log for it.
@@ -186,7 +192,7 @@ class TablesAdapter(SparkAdapter):
 
         For data tests, which may be compiled before there is a table.
         """
-        if not is_table(warehouse_path(relation.schema, relation.identifier)):
+        if not is_table(folder_of(relation)):
             return -1
         mark = self.watermark(relation, name)
         return -1 if mark is None else mark
@@ -203,7 +209,7 @@ class TablesAdapter(SparkAdapter):
         could one where somebody has deleted the folder of a table that the metastore names. What a
         CREATE has left that committed nothing is removed.
         """
-        folder = warehouse_path(relation.schema, relation.identifier)
+        folder = folder_of(relation)
         is_named = self.is_known(relation)
         if is_table(folder):
             if not is_named:
@@ -223,7 +229,7 @@ class TablesAdapter(SparkAdapter):
         """Drop a table and its files, also where the metastore holds the files for another's."""
         with short_errors():
             self.spark.sql(f"drop table {relation}")
-        shutil.rmtree(warehouse_path(relation.schema, relation.identifier), ignore_errors=True)
+        shutil.rmtree(folder_of(relation), ignore_errors=True)
 
     @available.parse(lambda *args, **kwargs: None)
     def name_query(self, name: str, sql: str) -> None:

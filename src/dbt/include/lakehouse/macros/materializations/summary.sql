@@ -7,13 +7,7 @@
     {%- set source = ref(model.refs[0].name) if model.refs else source(*model.sources[0]) -%}
     {%- set is_new = adapter.is_to_be_made(load_cached_relation(this), sql, should_full_refresh()) -%}
     {% do adapter.prepare_summary(this, sql, model.columns.values() | list, is_new) %}
-    {%- if is_new -%}
-        {% do create_or_replace_view() %}
-    {%- else -%}
-        {{ run_hooks(pre_hooks) }}
-        {{ nothing_written() if adapter.reads_a_part_only(sql) else nothing_new() }}
-        {{ run_hooks(post_hooks) }}
-    {%- endif -%}
+    {{ keep_view(is_new) }}
     {% do adapter.keep_summary(this, source, sql, model.columns | list, config.get('keeps_after_bytes')) %}
 
     {{ return({'relations': [this.incorporate(type='view')]}) }}

@@ -4,15 +4,19 @@
 -#}
 {% materialization view, adapter='lakehouse' %}
 
-    {%- set existing = load_cached_relation(this) -%}
-    {%- if adapter.is_to_be_made(existing, sql, should_full_refresh()) -%}
-        {{ return(create_or_replace_view()) }}
-    {%- endif -%}
+    {{ keep_view(adapter.is_to_be_made(load_cached_relation(this), sql, should_full_refresh())) }}
 
-    {{ run_hooks(pre_hooks) }}
-    {{ nothing_written() if adapter.reads_a_part_only(sql) else nothing_new() }}
-    {{ run_hooks(post_hooks) }}
-
-    {{ return({'relations': [existing]}) }}
+    {{ return({'relations': [this.incorporate(type='view')]}) }}
 
 {% endmaterialization %}
+
+{#- Write the view of a model if it `is_to_be_made`; else run its hooks and write nothing. -#}
+{% macro keep_view(is_to_be_made) -%}
+    {%- if is_to_be_made -%}
+        {% do create_or_replace_view() %}
+    {%- else -%}
+        {{ run_hooks(pre_hooks) }}
+        {{ nothing_written() if adapter.reads_a_part_only(sql) else nothing_new() }}
+        {{ run_hooks(post_hooks) }}
+    {%- endif -%}
+{%- endmacro %}
