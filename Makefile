@@ -42,6 +42,7 @@ lint:
 
 broker: setup
 	python tests/python/broker.py
+	python tests/python/directory.py
 
 setup: .venv/.complete ## make the environment in .venv, with what the tests need
 

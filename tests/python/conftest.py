@@ -105,6 +105,14 @@ def _query(sql):
         raise AssertionError(f"{sql}: {error}") from None
 
 
+def copy_project(folder, change):
+    """Copy the project into a folder, and let `change` make of it what a test needs."""
+    left_out = shutil.ignore_patterns(".git", ".venv", ".lakehouse", "target", "logs")
+    shutil.copytree(PROJECT, folder, ignore=left_out, symlinks=True)
+    change(folder)
+    return folder
+
+
 class Process:
     """A process whose Spark serves one lakehouse after another, for Java is slow at first.
 
@@ -218,10 +226,7 @@ def open_lakehouse(tmp_path_factory, process):
         home = tmp_path_factory.mktemp(name)
         project = PROJECT
         if change:
-            project = home / "project"
-            left_out = shutil.ignore_patterns(".git", ".venv", ".lakehouse", "target", "logs")
-            shutil.copytree(PROJECT, project, ignore=left_out, symlinks=True)
-            change(project)
+            project = copy_project(home / "project", change)
         (home / "lake" / "target").mkdir(parents=True)
         if parsed.exists():
             shutil.copy(parsed, home / "lake" / PARSED)

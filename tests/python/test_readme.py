@@ -25,6 +25,7 @@ HELD_ELSEWHERE = {
     "pytest tests/python/test_formats_agree.py": "a test of its own",
     "dbt build": "does what `dbt build --selector scheduled` does",
     "dbt test": "part of `dbt build --selector scheduled`",
+    "lakehouse serve": "stays up; test_serve types it",
     "dbt docs serve": "stays up; test_sample has the pages that it shows",
     "pip install cdc_lakehouse": "test_wheel installs it, and types the next two there",
     "lakehouse init shop": "needs the package in an environment of its own",

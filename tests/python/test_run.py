@@ -143,7 +143,7 @@ def test_a_spark_elsewhere_is_refused(monkeypatch):
     adapter = SimpleNamespace(config=SimpleNamespace(credentials=credentials))
     monkeypatch.setattr(run, "get_adapter_by_type", lambda name: adapter)
     with pytest.raises(LakehouseError, match="The profile says method: thrift"):
-        run._start_spark(is_long=False)
+        run.start_spark(is_long=False)
 
 
 def test_files_count_as_new_from_the_last_ingest_on(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from textwrap import wrap
 
 from py4j.protocol import Py4JError
@@ -21,6 +21,7 @@ from cdc_lakehouse.runtime.functions import register_functions
 from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.project import project_folder
+from cdc_lakehouse.runtime.served import join_served
 from cdc_lakehouse.runtime.session import (
     FEW_STORED_BYTES,
     compile_plans,
@@ -207,7 +208,9 @@ def _holds_much() -> bool:
 
 @contextmanager
 def tables_session() -> Iterator[SparkSession]:
-    """Open Spark on the tables of the lakehouse, which no other process may use meanwhile.
+    """Open Spark on the tables of the lakehouse, or use that of `lakehouse serve`.
+
+    Unless it is served, no other process may use the tables meanwhile.
 
     Raises:
         LakehouseError: there are no tables yet, they are in use, or Spark fails in the block.
@@ -218,8 +221,15 @@ def tables_session() -> Iterator[SparkSession]:
             "Run `lakehouse ingest files PATH`, then `dbt build`."
         )
     busy = "One dbt or query can use it at a time: wait for it to end."
-    with hold("metastore", busy), failing_in_short():
-        spark = open_session(metastore=True)
+    with ExitStack() as stack:
+        if served := join_served():
+            stack.callback(served.close)
+            stack.enter_context(failing_in_short())
+            spark = served.spark
+        else:
+            stack.enter_context(hold("metastore", busy))
+            stack.enter_context(failing_in_short())
+            spark = open_session(metastore=True)
+            register_functions(spark, project_folder())  # views ask them
         bronze.attach_tables(spark)
-        register_functions(spark, project_folder())  # views ask them
         yield spark.newSession()

@@ -29,6 +29,7 @@ from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
+from cdc_lakehouse.runtime.served import Served, join_served
 from cdc_lakehouse.runtime.session import open_session, stopping
 from cdc_lakehouse.sql import identifier
 
@@ -139,12 +140,20 @@ def maintain(
                 held.enter_context(lock)
                 _maintain_schemas(spark, _is_bronze, retention, report)
         with ExitStack() as held:
-            if lock := _hold("metastore", deadline, "The tables of silver and gold", report):
-                held.enter_context(lock)
+            if lock := _hold_tables(deadline, report):
+                held.callback(lock.close)
                 _maintain_schemas(spark, lambda path: not _is_bronze(path), retention, report)
     report.left_overs = _remove_left_overs()
     report.seconds = time.monotonic() - began_at
     return report
+
+
+def _hold_tables(deadline: float, report: MaintainReport) -> IO[str] | Served | None:
+    """Keep others from writing silver and gold; where they are served, by the write lock."""
+    if served := join_served():
+        served.acquire_write_lock()
+        return served
+    return _hold("metastore", deadline, "The tables of silver and gold", report)
 
 
 def _hold(name: str, deadline: float, what: str, report: MaintainReport) -> IO[str] | None:

@@ -148,15 +148,22 @@ def ended_java(error: BaseException) -> str | None:
         return None
     with suppress(subprocess.TimeoutExpired):
         java.wait(5 if isinstance(error, (Py4JNetworkError, ConnectionError)) else 0)
-    if java.returncode in OUT_OF_MEMORY:
+    return gone_java() or None
+
+
+def gone_java() -> str:
+    """Return how the Java of this process ended, without a full stop; nothing if it has not."""
+    java = getattr(SparkContext._gateway, "proc", None)
+    code = None if java is None else java.poll()
+    if code is None:
+        return ""
+    if code in OUT_OF_MEMORY:
         return (
             f"Spark has used up its {memory()} of memory. Let the environment variable "
             "LAKEHOUSE_MEMORY give it more"
         )
-    if java.returncode is not None:
-        how = f"signal {-java.returncode}" if java.returncode < 0 else f"code {java.returncode}"
-        return f"Spark's Java has ended with {how}; more in {lakehouse_dir() / 'spark.log'}"
-    return None
+    how = f"signal {-code}" if code < 0 else f"code {code}"
+    return f"Spark's Java has ended with {how}; more in {lakehouse_dir() / 'spark.log'}"
 
 
 @contextmanager

@@ -30,6 +30,7 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         LakehouseError: LAKEHOUSE_MASTER names nothing to run on.
     """
     home, master = lakehouse_dir(), standalone.master()
+    jars = [str(jar) for jar in installed_jars()]
     cores = os.environ.get("LAKEHOUSE_CORES")
     if not standalone.is_cluster(master):
         cores = cores or str(os.cpu_count())
@@ -46,7 +47,9 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
     values = {
         "spark.master": master or f"local[{cores}]",
         "spark.app.name": "cdc_lakehouse",
-        "spark.jars": ",".join(str(jar) for jar in installed_jars()),
+        # On Java's own class path: what is in spark.jars has a loader that Hive closes at the end
+        # of a Thrift session, and no place in the archive of classes.
+        "spark.driver.extraClassPath": ":".join(jars),
         "spark.driver.memory": memory(),
         # Of it, what sorts and joins may fill before they go to disk; the rest is for messages.
         "spark.memory.fraction": "0.3",
@@ -89,6 +92,7 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         values["spark.sql.shuffle.partitions"] = cores
         values["spark.sql.sources.parallelPartitionDiscovery.parallelism"] = cores
     if standalone.is_cluster(master):
+        values |= {"spark.jars": ",".join(jars)}
         values |= standalone.cluster_settings(cores, memory(), home)
     else:
         # Nothing outside this machine is meant to reach the embedded session.

@@ -106,7 +106,8 @@ class Recorder:
         if getattr(self._inside, "step", None) is not None:
             yield step
             return
-        group = f"lakehouse step {next(_group_numbers)}"
+        # Several processes may use one Spark.
+        group = f"lakehouse {os.getpid()} step {next(_group_numbers)}"
         self._inside.step = self._steps[group] = step
         if spark is not None:
             spark.sparkContext.setJobGroup(group, f"{part}: {name}")

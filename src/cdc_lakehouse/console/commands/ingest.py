@@ -24,12 +24,14 @@ def add(commands: Commands) -> None:
         command.set_defaults(run=_ingest)
 
 
-def add_sources(command: argparse.ArgumentParser) -> tuple[argparse.ArgumentParser, ...]:
+def add_sources(
+    command: argparse.ArgumentParser, are_required: bool = True
+) -> tuple[argparse.ArgumentParser, ...]:
     """Add a subcommand for each source, files and Kafka, and return the two.
 
     Each sets `land`, the function that lands what is new there.
     """
-    sources = command.add_subparsers(required=True, metavar="SOURCE")
+    sources = command.add_subparsers(required=are_required, metavar="SOURCE")
     files = sources.add_parser("files", help="land new files, each once")
     files.add_argument(
         "path", metavar="PATH", type=os.path.abspath, help="a folder, read recursively, or one file"
@@ -40,8 +42,9 @@ def add_sources(command: argparse.ArgumentParser) -> tuple[argparse.ArgumentPars
     kafka = sources.add_parser("kafka", help="land what is new in topics, each message once")
     _add_kafka(kafka)
     kafka.set_defaults(land=_land_kafka, continuous=False)
+    command.set_defaults(project_dir=None)
     for source in (files, kafka):
-        add_project(source)
+        add_project(source, default=argparse.SUPPRESS)  # `command` may have the option, too
     return files, kafka
 
 

@@ -23,11 +23,12 @@ def enter_project(given: str | None) -> Path:
     return project
 
 
-def add_project(command: argparse.ArgumentParser) -> None:
+def add_project(command: argparse.ArgumentParser, default: str | None = None) -> None:
     """Add --project-dir, for `enter_project`."""
     command.add_argument(
         "--project-dir",
         metavar="DIR",
+        default=default,
         help="the dbt project; default: DBT_PROJECT_DIR, or the nearest folder upwards that is one",
     )
 

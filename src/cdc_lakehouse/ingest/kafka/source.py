@@ -26,6 +26,7 @@ from cdc_lakehouse.runtime.jars import installed_jars
 from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import open_session, stopping
+from cdc_lakehouse.runtime.stopping import REQUESTED
 from cdc_lakehouse.runtime.timings import Recorder
 
 PAUSE = "Waiting for next trigger"
@@ -142,10 +143,14 @@ class _Run:
         told, last = -1, None
         while not query.awaitTermination(0.3):
             told = self.tell_batch(query, told)
-            if self.request.limit or self.stopping:
+            if self.request.limit or self.is_stopping:
                 last = told if last is None else last
-                if query.status["message"] == PAUSE or (self.stopping and told > last):
+                if query.status["message"] == PAUSE or (self.is_stopping and told > last):
                     query.stop()
+
+    @property
+    def is_stopping(self) -> bool:
+        return self.stopping or REQUESTED.is_set()
 
     def tell_batch(self, query: StreamingQuery, told: int) -> int:
         batch = query.lastProgress

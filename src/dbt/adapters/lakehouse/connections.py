@@ -25,6 +25,7 @@ from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.meaning import PINNED, refuse_other_meanings, restore_meanings
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.project import project_folder
+from cdc_lakehouse.runtime.served import Served, join_served
 from cdc_lakehouse.runtime.session import (
     FEW_BYTES,
     MANY_BYTES,
@@ -32,6 +33,7 @@ from cdc_lakehouse.runtime.session import (
     failing_in_short,
     open_session,
 )
+from cdc_lakehouse.runtime.stopping import REQUESTED
 from cdc_lakehouse.runtime.timings import Recorder
 from cdc_lakehouse.sql import quoted
 
@@ -49,6 +51,8 @@ logger = AdapterLogger("Lakehouse")
 _lock = threading.Lock()
 _root: SparkSession | None = None
 _held: IO[str] | None = None
+# The process whose Spark this one uses, where `lakehouse serve` has the metastore.
+_served: Served | None = None
 # The lakehouse that the root session has open, and the project whose functions it has.
 _home: Path | None = None
 _project: Path | None = None
@@ -86,6 +90,9 @@ class LakehouseCredentials(SparkCredentials):
 def root_session(overrides: dict[str, str], is_long: bool | None = None) -> SparkSession:
     """Return this process's root session; the first call starts Spark and takes the metastore.
 
+    Where `lakehouse serve` has the metastore, it is the session of that process, and each command
+    of dbt waits for the write lock.
+
     Args:
         overrides: settings of the profile.
         is_long: whether this process will be at it for long; None asks bronze for what is new.
@@ -94,7 +101,7 @@ def root_session(overrides: dict[str, str], is_long: bool | None = None) -> Spar
         DbtRuntimeError: another process holds the metastore, this one has another lakehouse open,
             Java is missing, a function is broken.
     """
-    global _root, _held, _home, _project
+    global _root, _home, _project, _served
     with _lock, short_errors():
         home, project = lakehouse_dir(), project_folder()
         if _root is not None and home != _home:
@@ -102,18 +109,36 @@ def root_session(overrides: dict[str, str], is_long: bool | None = None) -> Spar
                 f"This process has {_home} open, and one process opens one lakehouse only. "
                 f"Start another for {home}."
             )
+        if _root is None and _held is None:
+            _served = _served or join_served()
+        if _served is not None:
+            _served.acquire_write_lock()
         spark = _root
         if spark is None:
-            # A second thread that fails as the first did has to say the same.
-            _held = _held or hold("metastore", ONE_AT_A_TIME)
             with TIMINGS.step("dbt", "starts Spark"):
-                is_long = has_much_to_do() if is_long is None else is_long
-                spark = open_session(metastore=True, overrides=overrides, is_long=is_long)
+                spark = _served.spark if _served else _start(overrides, is_long)
                 attach_tables(spark)
-        if _root is None or project != _project:
+        if _served is None and (_root is None or project != _project):
             register_functions(spark, project)
         _root, _home, _project = spark, home, project
     return _root
+
+
+def _start(overrides: dict[str, str], is_long: bool | None) -> SparkSession:
+    hold_metastore()
+    is_long = has_much_to_do() if is_long is None else is_long
+    return open_session(metastore=True, overrides=overrides, is_long=is_long)
+
+
+def hold_metastore() -> None:
+    """Let this process be the one that uses the metastore.
+
+    Raises:
+        LakehouseError: another one does.
+    """
+    global _held
+    # A second thread that fails as the first did has to say the same.
+    _held = _held or hold("metastore", ONE_AT_A_TIME)
 
 
 def has_much_to_do(bytes_to_land: int = 0) -> bool:
@@ -203,13 +228,18 @@ class LakehouseConnectionManager(SparkConnectionManager):
 
     def set_connection_name(self, name: str | None = None) -> Connection:
         # model.PROJECT.NAME, test.PROJECT.NAME.HASH; what is no node has no dots.
-        _at_work.node = (["dbt"] if name is None else name.split("."))[:3][-1]
+        parts = ["dbt"] if name is None else name.split(".")
+        if REQUESTED.is_set() and len(parts) > 1:
+            raise DbtRuntimeError("Not begun: this process is ending. The next run does it.")
+        _at_work.node = parts[:3][-1]
         return super().set_connection_name(name)
 
     def cleanup_all(self) -> None:
         super().cleanup_all()
         if trouble := TIMINGS.finish(f"dbt-{get_flags().WHICH}", _root):
             logger.warning(trouble)
+        if _served is not None:
+            _served.release_write_lock()
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:

@@ -1,0 +1,93 @@
+"""`lakehouse serve`: stay, answer SQL, and land and build on a schedule."""
+
+import argparse
+import os
+import re
+import sys
+from contextlib import AbstractContextManager
+from functools import partial
+
+from cdc_lakehouse.console.commands.ingest import add_sources
+from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def add(commands: Commands) -> None:
+    """Add the command, with an optional subcommand for each source, to the parser."""
+    about = "stay: SQL over Thrift for BI tools, and runs on a schedule"
+    command = commands.add_parser("serve", help=about)
+    command.add_argument("--host", default="127.0.0.1", help="of Thrift; default: 127.0.0.1")
+    command.add_argument("--port", type=int, default=10000, help="of Thrift; default: 10000")
+    command.add_argument(
+        "--http-host", metavar="HOST", default="127.0.0.1", help="of /health, /ready, /metrics"
+    )
+    command.add_argument(
+        "--http-port", metavar="PORT", type=int, default=10080, help="default: 10080"
+    )
+    command.add_argument(
+        "--options-file",
+        metavar="FILE",
+        dest="thrift_options",
+        type=os.path.abspath,
+        help="of Spark's Thrift server, for example authentication and TLS",
+    )
+    add_project(command)
+    command.set_defaults(run=_serve, land=None)
+    _add_schedule(command, every=None, test=False)
+    for source in add_sources(command, are_required=False):
+        _add_schedule(source, every=argparse.SUPPRESS, test=argparse.SUPPRESS)
+
+
+def _add_schedule(command: argparse.ArgumentParser, **defaults: object) -> None:
+    command.add_argument(
+        "--every",
+        metavar="TIME",
+        type=_seconds,
+        default=defaults["every"],
+        help="land and build, and again so long after the end: 30s, 5m, 1h; "
+        "default: 60s with a SOURCE; without one, build only",
+    )
+    command.add_argument(
+        "--test", action="store_true", default=defaults["test"], help="run dbt's data tests too"
+    )
+
+
+def _serve(options: argparse.Namespace) -> int:
+    """Serve until SIGTERM or SIGINT."""
+    from cdc_lakehouse.console.run import parse, run, start_spark
+    from cdc_lakehouse.serve.process import Request, serve
+    from cdc_lakehouse.serve.thrift import read_options
+    from dbt.adapters.lakehouse import connections
+
+    sys.argv[1:] = ["serve"]  # locks, artifacts and logs name the command; options may be secrets
+    project = enter_project(options.project_dir)
+    request = Request(
+        host=options.host,
+        port=options.port,
+        http_host=options.http_host,
+        http_port=options.http_port,
+        options=read_options(options.thrift_options),
+        every=options.every or 60,
+    )
+    request.check()
+    parse()
+    connections.hold_metastore()
+    spark = start_spark(is_long=True)
+    if options.land is None and options.every is None:
+        return serve(request, spark, project, None)
+    # Without a source another process lands, for example an ingest that stays up.
+    land = partial(options.land, options, project) if options.land else lambda timings: 0
+    path = getattr(options, "path", None)
+
+    def land_and_build(write_lock: AbstractContextManager[None]) -> int:
+        return run(land, path, options.test, write_lock=write_lock)
+
+    return serve(request, spark, project, land_and_build)
+
+
+def _seconds(text: str) -> int:
+    match = re.fullmatch(r"([0-9]{1,6})([smh]?)", text.strip().lower())
+    if match is None or not int(match[1]):
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 30s, 5m or 1h")
+    return int(match[1]) * UNITS[match[2]]

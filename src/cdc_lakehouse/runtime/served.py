@@ -1,0 +1,136 @@
+"""Use the Spark of the `lakehouse serve` that has this lakehouse open, instead of a second one.
+
+The process that serves writes `served.json`: the port where it accepts other processes of this
+machine, and a key that only its user can read. Each connection may open a py4j gateway into its
+Java and may hold the write lock of silver and gold; both last as long as the connection.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+from contextlib import suppress
+from functools import cached_property
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Connection
+from pathlib import Path
+from typing import Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime.paths import lakehouse_dir
+from cdc_lakehouse.runtime.project import project_folder
+
+FILE = "served.json"
+ENDED = "`lakehouse serve`, whose Spark this used, has ended. Start it, or run again without it."
+
+
+class Served:
+    """A connection to the process that serves this lakehouse."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection, self._holds_lock = connection, False
+
+    @cached_property
+    def spark(self) -> SparkSession:
+        """The root session of that process."""
+        gateway = ask(self._connection, {"gateway": True})
+        return _session_through(gateway["port"], gateway["secret"])
+
+    def acquire_write_lock(self) -> None:
+        """Wait for the write lock of silver and gold.
+
+        Raises:
+            LakehouseError: the process that serves has ended.
+        """
+        if self._holds_lock:
+            return
+        answer = ask(self._connection, {"write_lock": True})
+        while "waits_for" in answer:
+            print(f"lakehouse: waits for {answer['waits_for']}", file=sys.stderr, flush=True)
+            answer = ask(self._connection)
+        self._holds_lock = True
+
+    def release_write_lock(self) -> None:
+        """Release the write lock; it is gone, too, if the process that serves has ended."""
+        if self._holds_lock:
+            self._holds_lock = False
+            with suppress(LakehouseError):
+                ask(self._connection, {"write_lock": False})
+
+    def close(self) -> None:
+        """Close the connection, with its gateway and its lock."""
+        self._connection.close()
+
+
+def ask(connection: Connection, question: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Send a question, if there is one, and return the next answer.
+
+    Raises:
+        LakehouseError: the other process refuses it, or has ended.
+    """
+    try:
+        if question is not None:
+            connection.send_bytes(json.dumps(question).encode())
+        answer = json.loads(connection.recv_bytes())
+    except (OSError, EOFError):
+        raise LakehouseError(ENDED) from None
+    if "refused" in answer:
+        raise LakehouseError(answer["refused"])
+    return answer
+
+
+def join_served() -> Served | None:
+    """Return a connection to the process that serves this lakehouse; None if none does.
+
+    Raises:
+        LakehouseError: it serves another project, or refuses for another reason.
+    """
+    connection = _connect(lakehouse_dir() / FILE)
+    if connection is None:
+        return None
+    program, *arguments = sys.argv  # of which what follows the first may be a secret
+    command = " ".join([os.path.basename(program), *arguments[:1]])
+    asked = {"process": os.getpid(), "command": command, "project": str(project_folder())}
+    try:
+        ask(connection, asked)
+    except BaseException:
+        connection.close()
+        raise
+    return Served(connection)
+
+
+def _connect(path: Path) -> Connection | None:
+    try:
+        known = json.loads(path.read_text())
+        return Client(("127.0.0.1", known["port"]), authkey=bytes.fromhex(known["key"]))
+    except PermissionError:
+        raise LakehouseError(
+            f"{path} belongs to another user, who serves this lakehouse. Ask over Thrift."
+        ) from None
+    except (OSError, EOFError, ValueError, KeyError, AuthenticationError):
+        return None  # what a process that was killed has left, and maybe another program's port
+
+
+def _session_through(port: int, secret: str) -> SparkSession:
+    """Return the root session of the Java behind a gateway."""
+    names = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    os.environ.update(names)
+    try:
+        gateway = launch_gateway()
+    finally:
+        for name in names:
+            del os.environ[name]
+    root = SparkSession._get_j_spark_session_class(gateway.jvm).getDefaultSession().get()
+    java_context = gateway.jvm.JavaSparkContext.fromSparkContext(root.sparkContext())
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    conf = SparkConf(_jconf=java_context.getConf())
+    context = SparkContext(conf=conf, gateway=gateway, jsc=java_context)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, on_interrupt)  # PySpark's would cancel the jobs of all
+    context._accumulatorServer.handle_error = lambda request, client_address: None
+    return SparkSession(context, root)

@@ -1,0 +1,175 @@
+"""Let other processes of this machine use the Spark of the one that serves, and write in turns."""
+
+import json
+import os
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Connection, Listener
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from cdc_lakehouse.errors import LakehouseError, cannot_write
+from cdc_lakehouse.runtime.paths import lakehouse_dir
+from cdc_lakehouse.runtime.served import FILE
+
+POLL_SECONDS = 0.2  # between two looks whether a client that waits is still there
+
+
+class WriteLock:
+    """Held by the one process or run that writes silver and gold."""
+
+    def __init__(self, on_acquire: Callable[[], None]) -> None:
+        """`on_acquire` is called each time, before the lock counts as acquired."""
+        self._free, self._holder, self._on_acquire = threading.Condition(), "", on_acquire
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[None]:
+        """Wait for the lock, and hold it in the block.
+
+        Args:
+            name: who holds it, for those that wait.
+        """
+        while self.try_acquire(name):
+            pass
+        try:
+            yield
+        finally:
+            self.release()
+
+    def try_acquire(self, name: str) -> str:
+        """Acquire the lock, or return after POLL_SECONDS the name of its holder."""
+        with self._free:
+            if not self._free.wait_for(lambda: not self._holder, POLL_SECONDS):
+                return self._holder
+            self._holder = name
+        try:
+            self._on_acquire()
+        except BaseException:
+            self.release()
+            raise
+        return ""
+
+    def release(self) -> None:
+        """Let the next one acquire it."""
+        with self._free:
+            self._holder = ""
+            self._free.notify()
+
+
+class Clients:
+    """Accepts the connections that `runtime.served` makes; a thread for each."""
+
+    def __init__(self, spark: SparkSession, lock: WriteLock, project: Path) -> None:
+        self._spark, self._lock, self._project = spark, lock, project
+        key = secrets.token_bytes(32)
+        self._listener = Listener(("127.0.0.1", 0), authkey=key)
+        self._path = lakehouse_dir() / FILE
+        _write_private(self._path, {"port": self._listener.address[1], "key": key.hex()})
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        """Accept no more connections."""
+        self._path.unlink(missing_ok=True)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection = self._listener.accept()
+            except (AuthenticationError, EOFError, ConnectionError):
+                continue  # of a program that has no key
+            except OSError:
+                return  # closed
+            threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: Connection) -> None:
+        with connection, suppress(EOFError, OSError):
+            client = json.loads(connection.recv_bytes())
+            if client["project"] != str(self._project):
+                refusal = (
+                    f"{lakehouse_dir()} is served for the project {self._project}, and this is "
+                    f"{client['project']}. Run it there, or stop `lakehouse serve`."
+                )
+                _send(connection, refused=refusal)
+                return
+            _send(connection, accepted=True)
+            _Client(self._spark, self._lock, connection, client).answer()
+
+
+class _Client:
+    """Another process: its py4j gateway and its write lock last as long as its connection."""
+
+    def __init__(
+        self, spark: SparkSession, lock: WriteLock, connection: Connection, about: dict[str, Any]
+    ) -> None:
+        self._context, self._lock, self._connection = spark.sparkContext, lock, connection
+        self._name = f"process {about['process']} ({about['command']})"
+        self._tag = f"process-{about['process']}-{secrets.token_hex(4)}"
+        self._gateway, self._holds_lock = None, False
+
+    def answer(self) -> None:
+        """Answer until the process ends, then cancel the jobs that it has begun."""
+        try:
+            while True:
+                asked = json.loads(self._connection.recv_bytes())
+                if "gateway" in asked:
+                    self._open_gateway()
+                elif asked["write_lock"]:
+                    self._acquire()
+                else:
+                    self._release()
+                    _send(self._connection, write_lock=False)
+        finally:
+            if self._gateway is not None:
+                self._gateway.shutdown()
+                self._context.cancelJobsWithTag(self._tag)
+            self._release()
+
+    def _open_gateway(self) -> None:
+        # Java's threads of the gateway inherit the tag.
+        self._context.addJobTag(self._tag)
+        kind = self._context._jvm.org.apache.spark.api.python.Py4JServer
+        self._gateway = kind(self._context._jsc.sc().conf())
+        self._gateway.start()
+        port, secret = self._gateway.getListeningPort(), self._gateway.secret()
+        _send(self._connection, port=port, secret=secret)
+
+    def _acquire(self) -> None:
+        told = ""
+        try:
+            while holder := self._lock.try_acquire(self._name):
+                if holder != told:
+                    _send(self._connection, waits_for=holder)
+                    told = holder
+                if self._connection.poll():  # a client that waits sends nothing: it has ended
+                    raise EOFError
+        except LakehouseError as error:
+            _send(self._connection, refused=str(error))
+            return
+        self._holds_lock = True
+        _send(self._connection, write_lock=True)
+
+    def _release(self) -> None:
+        if self._holds_lock:
+            self._holds_lock = False
+            self._lock.release()
+
+
+def _send(connection: Connection, **answer: Any) -> None:
+    connection.send_bytes(json.dumps(answer).encode())
+
+
+def _write_private(path: Path, content: dict[str, Any]) -> None:
+    """Write a file that only this user can read."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump(content, file)
+        part.replace(path)
+    except OSError as error:
+        raise cannot_write(path, error) from None

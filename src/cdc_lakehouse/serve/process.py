@@ -1,0 +1,140 @@
+"""The process that stays: one Spark for SQL over Thrift, other processes and scheduled runs."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.ingest.report import progress
+from cdc_lakehouse.package import sources
+from cdc_lakehouse.runtime.functions import PACKAGE, register_functions
+from cdc_lakehouse.runtime.session import gone_java
+from cdc_lakehouse.runtime.stopping import REQUESTED
+from cdc_lakehouse.serve import thrift
+from cdc_lakehouse.serve.clients import Clients, WriteLock
+from cdc_lakehouse.serve.figures import Figures
+from cdc_lakehouse.serve.pages import Pages
+
+Run = Callable[[AbstractContextManager[None]], int]
+TICK = 0.5  # seconds between two looks whether Java is there
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks of `lakehouse serve`.
+
+    Attributes:
+        host, port: where Thrift answers.
+        http_host, http_port: where /health, /ready and /metrics do.
+        options: of Spark's Thrift server, by their names in Hive.
+        every: seconds from the end of a run to the beginning of the next.
+    """
+
+    host: str
+    port: int
+    http_host: str
+    http_port: int
+    options: dict[str, str] = field(default_factory=dict)
+    every: float = 60
+
+    def check(self) -> None:
+        """Raise a LakehouseError if it is not safe, or if an address is taken."""
+        thrift.check_safe(self.host, self.options)
+        thrift.check_free(self.host, self.port, "--port")
+        thrift.check_free(self.http_host, self.http_port, "--http-port")
+
+
+def serve(request: Request, spark: SparkSession, project: Path, run: Run | None) -> int:
+    """Serve until SIGTERM or SIGINT, which end it once the commits at work are made.
+
+    Args:
+        request: where, and how often `run` is called.
+        spark: the root session of this process, which holds the metastore.
+        project: the folder of the dbt project, whose functions the views ask.
+        run: lands what is new, and builds while it holds the lock that it is given; returns an exit
+            code of `lakehouse run`. None runs nothing.
+
+    Returns:
+        0; Java's end is an error.
+
+    Raises:
+        LakehouseError: Java has ended.
+    """
+    figures, functions = Figures(spark), _Functions(spark, project)
+    lock = WriteLock(functions.renew)
+    with ExitStack() as stack:
+        pages = Pages(request.http_host, request.http_port, gone_java, figures.text)
+        stack.callback(pages.close)
+        server = thrift.start(spark, request.host, request.port, request.options)
+        stack.callback(server.stop)
+        clients = Clients(spark, lock, project)
+        stack.callback(clients.close)
+        stack.enter_context(_ended_by_signals())
+        pages.is_ready = True
+        progress(
+            f"SQL at jdbc:hive2://{request.host}:{request.port}, "
+            f"figures at http://{request.http_host}:{request.http_port}/metrics"
+        )
+        due = time.monotonic()
+        while not REQUESTED.wait(TICK):
+            if said := gone_java():
+                raise LakehouseError(f"{said}. Start `lakehouse serve` again.")
+            if run is not None and time.monotonic() >= due:
+                _run_once(run, lock, figures)
+                due = time.monotonic() + request.every
+        pages.is_ready = False
+    return 0
+
+
+def _run_once(run: Run, lock: WriteLock, figures: Figures) -> None:
+    """Run once; what fails is said, and the next run tries again."""
+    began = time.monotonic()
+    try:
+        code = run(lock.hold("a run of `lakehouse serve`"))
+    except LakehouseError as error:
+        progress(str(error))
+        code = 2
+    seconds = time.monotonic() - began
+    figures.note_run(code, seconds)
+    progress(f"a run of {seconds:.1f} s ended with exit code {code}")
+
+
+class _Functions:
+    """The functions of udfs/ in the session, registered again when a file has changed."""
+
+    def __init__(self, spark: SparkSession, project: Path) -> None:
+        self._spark, self._project = spark, project
+        self._known = self._files()
+
+    def renew(self) -> None:
+        if (now := self._files()) != self._known:
+            register_functions(self._spark, self._project)
+            self._known = now
+
+    def _files(self) -> dict[Path, int]:
+        folders = (folder / PACKAGE for folder in sources(self._project))
+        return {p: p.stat().st_mtime_ns for folder in folders for p in folder.glob("*.py")}
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGINT request the end; a second one does not wait for the commit at work."""
+
+    def stop(number: int, _: object) -> None:
+        if REQUESTED.is_set():
+            raise KeyboardInterrupt
+        REQUESTED.set()
+        progress(f"{signal.Signals(number).name}: ends after the commit at work")
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        REQUESTED.clear()

@@ -1,0 +1,391 @@
+"""`lakehouse serve`: SQL for other programs, other processes beside it, runs, and its end."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pyspark
+import pytest
+from broker import _free_ports
+from conftest import copy_project
+from directory import PEOPLE, directory
+from encoders.project import remove_gold
+from laboratory import change, thing, write_models
+from prometheus_client.parser import text_string_to_metric_families
+from pyhive import hive
+from shop import write_messages
+
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime.java import find_java
+from cdc_lakehouse.runtime.served import FILE
+from cdc_lakehouse.serve import thrift
+from cdc_lakehouse.serve.clients import WriteLock
+
+PATIENCE = 300  # seconds until a test that waits gives up
+
+
+class Served:
+    """A lakehouse of lab.things with the commands that a user types beside its `serve`."""
+
+    def __init__(self, home):
+        self.home, self.landing, self.sent = home / "lake", home / "landing", 0
+        self.landing.mkdir()
+        self.project = copy_project(home / "project", prepare)
+        self.port, self.http = _free_ports(2)
+        names = {"LAKEHOUSE_DIR": self.home, "DBT_USE_COLORS": "false", "LAKEHOUSE_MEMORY": "1g"}
+        names |= {"DBT_TARGET_PATH": home / "target", "DBT_LOG_PATH": home / "logs"}
+        self.environment = os.environ | {name: str(value) for name, value in names.items()}
+        self.log, self.process = home / "serve.log", None
+
+    def start(self, *source, options=()):
+        """Type `lakehouse serve`, and wait until it is ready."""
+        ports = ("--port", str(self.port), "--http-port", str(self.http), *options)
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                self._lakehouse("serve", *ports, *source),
+                cwd=self.project,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+            )
+        self.wait(lambda: self.page("/ready")[0] == 200)
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE)
+
+    def wait(self, is_so):
+        """Wait until something is so, while the process is there."""
+        deadline = time.monotonic() + PATIENCE
+        while not is_so():
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.2)
+
+    def page(self, path):
+        """Return the status of a page and its text; 0 if nobody answers."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.http}{path}") as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError as error:
+            return 0, str(error)
+
+    def figures(self):
+        """Return the figures by their names and labels."""
+        status, text = self.page("/metrics")
+        assert status == 200, text
+        samples = [s for family in text_string_to_metric_families(text) for s in family.samples]
+        return {(sample.name, *sample.labels.values()): sample.value for sample in samples}
+
+    def send(self, *names):
+        """Let a message arrive for each name of a thing."""
+        for name in names:
+            message = change("INSERT", self.sent + 1, thing(self.sent + 1, name))
+            row = ("lab.things", 0, self.sent, json.dumps(message).encode())
+            write_messages(self.landing / f"{self.sent}.parquet", [row])
+            self.sent += 1
+
+    def ask(self, sql):
+        """Return the rows of a query over Thrift, as PyHive gets them."""
+        connection = hive.connect("127.0.0.1", self.port)
+        try:
+            cursor = connection.cursor()
+            cursor.execute(sql)
+            return cursor.fetchall()
+        finally:
+            connection.close()
+
+    def names(self):
+        return [name for (name,) in self.ask("select name from gold.things order by id")]
+
+    def run(self, *command, code=0):
+        """Run a command beside `serve` and return what it said."""
+        done = subprocess.run(
+            command, cwd=self.project, env=self.environment, capture_output=True, text=True
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def lakehouse(self, *arguments, code=0):
+        return self.run(*self._lakehouse(*arguments), code=code)
+
+    def dbt(self, *arguments, code=0):
+        return self.run(sys.executable, "-m", "dbt.cli.main", *arguments, code=code)
+
+    def javas(self):
+        """The number of Java processes that use this lakehouse."""
+        commands = (path.read_bytes() for path in _commands())
+        return sum(b"SparkSubmit" in c and str(self.home).encode() in c for c in commands)
+
+    def _lakehouse(self, *arguments):
+        return (sys.executable, "-m", "cdc_lakehouse.console.cli", *map(str, arguments))
+
+
+def _commands():
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        if path.exists():
+            yield path
+
+
+def prepare(project):
+    remove_gold(project)
+    write_models(project)
+
+
+@pytest.fixture(scope="module")
+def make_served(tmp_path_factory):
+    """Return a function that makes a lakehouse that a test serves; none outlives the tests."""
+    made = []
+
+    def make():
+        made.append(Served(tmp_path_factory.mktemp("serve")))
+        return made[-1]
+
+    yield make
+    for served in made:
+        if served.process is not None:
+            served.process.kill()
+
+
+@pytest.fixture(scope="module")
+def served(make_served):
+    """A lakehouse that is served, and into which nothing comes by itself."""
+    served = make_served()
+    served.send("first", "second")
+    served.lakehouse("run", "files", served.landing)
+    served.start()
+    return served
+
+
+def test_other_programs_ask_over_thrift(served):
+    assert served.names() == ["first", "second"]
+    assert served.ask("select count(*) from silver.row_changes") == [(2,)]
+    assert served.ask("select topic, messages, rejected from silver.message_accounting") == [
+        ("lab.things", 2, 0)
+    ]
+
+
+def beeline(port, sql, *options, more=""):
+    """Ask with beeline; return its exit code and all that it said."""
+    classes = f"{Path(pyspark.__file__).parent / 'jars'}/*"
+    command = [find_java(), "-cp", classes, "org.apache.hive.beeline.BeeLine", *options]
+    command += ["-u", f"jdbc:hive2://127.0.0.1:{port}/default{more}", "--outputformat=csv2"]
+    done = subprocess.run([*command, "-e", sql], capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_beeline_asks(served):
+    code, said = beeline(served.port, "select id, name from gold.things order by id")
+    assert code == 0, said
+    assert "id,name\n1,first\n2,second\n" in said
+
+
+def test_commands_beside_it_use_its_spark(served):
+    """So none of them waits for a Java of its own, and none is refused."""
+    sql = "select name from gold.things order by id"
+    assert served.lakehouse("query", sql, "--csv") == "name\nfirst\nsecond\n"
+    assert "gold.things, 2 rows" in served.lakehouse("show")
+    served.send("third")
+    served.lakehouse("ingest", "files", served.landing)
+    served.dbt("build", "--exclude-resource-type", "unit_test")
+    assert served.names() == ["first", "second", "third"]
+    assert served.javas() == 1
+
+
+def test_lakehouse_run_beside_it_lands_and_builds(served):
+    served.send("fourth")
+    assert "1 topics, 1 messages" in served.lakehouse("run", "files", served.landing)
+    assert served.names()[-1] == "fourth"
+
+
+def test_maintenance_waits_for_writers(served):
+    assert "gold_storage.things" in served.lakehouse("maintain")
+
+
+def test_an_erasure_is_refused_by_name(served):
+    key = ("--key", "id=1")
+    said = served.lakehouse("erase", "lab.things", *key, code=2)
+    assert re.search(r"is in use by process \d+ \(.* serve\)\. An erasure needs", said), said
+
+
+def test_a_second_serve_is_refused(served):
+    said = served.lakehouse("serve", "--port", "0", "--http-port", "0", code=2)
+    assert re.search(r"is in use by process \d+ \(.* serve\)\.", said), said
+
+
+def test_another_project_is_refused(served, tmp_path):
+    other = copy_project(tmp_path / "other", prepare)
+    said = served.lakehouse("query", "select 1", "--project-dir", other, code=2)
+    assert f"is served for the project {served.project}, and this is {other}." in said
+
+
+def test_health_and_figures(served):
+    assert served.page("/health") == (200, "alive\n")
+    assert served.page("/ready") == (200, "ready\n")
+    assert served.page("/")[0] == 404
+    figures = served.figures()
+    assert figures["lakehouse_messages", "lab.things"] == served.sent
+    assert figures["lakehouse_unprocessed_messages", "lab.things"] == 0
+    assert figures["lakehouse_rejected_messages", "lab.things"] == 0
+    assert figures["lakehouse_rows", "things"] == served.sent
+    served.send("late")
+    served.lakehouse("ingest", "files", served.landing)
+    assert served.figures()["lakehouse_unprocessed_messages", "lab.things"] == 1
+    served.dbt("run")
+    assert served.figures()["lakehouse_unprocessed_messages", "lab.things"] == 0
+
+
+def test_a_process_that_is_killed_loses_its_lock_and_nothing_half_done(served):
+    served.send("before the kill")
+    served.lakehouse("ingest", "files", served.landing)
+    command = (sys.executable, "-m", "dbt.cli.main", "run")
+    run = {"cwd": served.project, "env": served.environment, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, **run, text=True) as killed:
+        for line in killed.stdout:
+            if "START sql" in line and "silver.events" in line:
+                break
+        killed.kill()
+    served.dbt("build", "--exclude-resource-type", "unit_test")
+    assert served.names()[-1] == "before the kill"
+    assert len(served.names()) == served.sent
+
+
+def test_it_ends_with_sigterm_and_lets_others_in(served):
+    assert served.end() == 0
+    assert "SIGTERM: ends after the commit at work" in served.log.read_text()
+    assert not (served.home / FILE).exists()
+    said = served.lakehouse("query", "select count(*) as n from gold.things", "--csv")
+    assert said == f"n\n{served.sent}\n"
+
+
+def test_it_lands_and_builds_by_itself(make_served, tmp_path):
+    served = make_served()
+    served.send("first")
+    served.start("files", served.landing, "--every", "1s")
+    done = ("lakehouse_runs_total", "done")
+    served.wait(lambda: served.figures()[done] >= 1)
+    assert served.names() == ["first"]
+    served.send("second")
+    served.wait(lambda: served.names() == ["first", "second"])
+    # It tells of a landing folder that is gone, and goes on when it is there again.
+    served.landing.rename(tmp_path / "gone")
+    served.wait(lambda: served.figures()["lakehouse_runs_total", "failed"] >= 1)
+    assert f"{served.landing} does not exist." in served.log.read_text()
+    (tmp_path / "gone").rename(served.landing)
+    served.send("third")
+    served.wait(lambda: served.names()[-1] == "third")
+    # What was killed has left its address behind, which keeps nobody out.
+    served.end(signal.SIGKILL)
+    assert (served.home / FILE).exists()
+    assert served.lakehouse("query", "select max(id) as id from gold.things", "--csv") == "id\n3\n"
+
+
+def test_other_machines_need_a_password_and_tls(make_served, tmp_path):
+    store, word = tmp_path / "store.p12", "of-the-keystore"
+    key = ["-genkeypair", "-alias", "lake", "-keyalg", "RSA", "-dname", "CN=127.0.0.1"]
+    key += ["-keystore", store, "-storepass", word, "-storetype", "PKCS12"]
+    key += ["-ext", "san=ip:127.0.0.1"]
+    subprocess.run([Path(find_java()).with_name("keytool"), *key], check=True, capture_output=True)
+    served, sql = make_served(), "select 40 + 2 as answer"
+    with directory(tmp_path) as ldap:
+        options = {
+            "authentication": "LDAP",
+            "authentication.ldap.url": ldap,
+            "authentication.ldap.baseDN": PEOPLE,
+            "use.SSL": "true",
+            "keystore.path": store,
+            "keystore.password": word,
+        }
+        lines = [f"hive.server2.{name}={value}\n" for name, value in options.items()]
+        (tmp_path / "thrift.properties").write_text("".join(lines))
+        served.start(
+            options=("--host", "0.0.0.0", "--options-file", tmp_path / "thrift.properties")
+        )
+        tls = f";ssl=true;sslTrustStore={store};trustStorePassword={word}"
+        code, said = beeline(served.port, sql, "-n", "ann", "-p", "s3cret-of-ann", more=tls)
+        assert code == 0 and "answer\n42\n" in said, said
+        for person, password, more in (
+            ("ann", "guessed", tls),
+            ("ann", "", tls),
+            ("nobody", "s3cret-of-ann", tls),
+            ("ann", "s3cret-of-ann", ""),
+        ):
+            code, said = beeline(served.port, sql, "-n", person, "-p", password, more=more)
+            assert code != 0 and "42" not in said, said
+    assert served.end() == 0
+    written = (path for path in served.home.rglob("*") if path.is_file())
+    assert not [path for path in written if word.encode() in path.read_bytes()]
+
+
+def test_one_writer_at_a_time():
+    begun = []
+    lock = WriteLock(lambda: begun.append(1))
+    assert lock.try_acquire("one") == ""
+    assert lock.try_acquire("two") == "one"
+    lock.release()
+    assert lock.try_acquire("two") == ""
+    assert len(begun) == 2
+
+
+KEYSTORE = "hive.server2.use.SSL=true\nhive.server2.keystore.path={path}\n"
+
+
+@pytest.mark.parametrize(
+    ("host", "text", "said"),
+    [
+        ("127.0.0.1", "", None),
+        ("localhost", "", None),
+        ("0.0.0.0", "", "It needs hive.server2.authentication (LDAP, CUSTOM, PAM, KERBEROS) and "),
+        ("0.0.0.0", "hive.server2.authentication=LDAP\n", "It needs hive.server2.use.SSL=true"),
+        (
+            "0.0.0.0",
+            KEYSTORE + "hive.server2.keystore.password=x\n",
+            "It needs hive.server2.authentication (LDAP",
+        ),
+        (
+            "0.0.0.0",
+            KEYSTORE + "hive.server2.keystore.password=x\nhive.server2.authentication=LDAP\n",
+            None,
+        ),
+        ("127.0.0.1", KEYSTORE, "needs hive.server2.keystore.password"),
+        ("127.0.0.1", "hive.server2.authentication=ANYBODY\n", "is none that Spark's Thrift"),
+    ],
+)
+def test_who_is_let_in(host, text, said, tmp_path):
+    (tmp_path / "store").write_bytes(b"")
+    (tmp_path / "options").write_text(text.format(path=tmp_path / "store"))
+    options = thrift.read_options(str(tmp_path / "options"))
+    if said is None:
+        thrift.check_safe(host, options)
+    else:
+        with pytest.raises(LakehouseError, match=re.escape(said)):
+            thrift.check_safe(host, options)
+
+
+def test_options_are_those_of_the_thrift_server(tmp_path):
+    options = tmp_path / "options"
+    options.write_text("# ours\n\nhive.server2.idle.session.timeout = 1h\n")
+    assert thrift.read_options(str(options)) == {"hive.server2.idle.session.timeout": "1h"}
+    for line in ("hive.server2.thrift.port=1", "spark.sql.ansi.enabled=false", "nothing"):
+        options.write_text(f"\n{line}\n")
+        with pytest.raises(LakehouseError, match=f"{options}, line 2: an option is hive.server2"):
+            thrift.read_options(str(options))
+    with pytest.raises(LakehouseError, match="cannot be read: No such file"):
+        thrift.read_options(str(tmp_path / "none"))
+
+
+def test_an_address_that_is_taken_is_named(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(LakehouseError, match=f"127.0.0.1:{port}: .*Choose another port"):
+            thrift.check_free("127.0.0.1", port, "--port")
