@@ -10,11 +10,12 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from multiprocessing.connection import Client
 from pathlib import Path
 
 import pyspark
 import pytest
-from broker import _free_ports
+from broker import Broker, _free_ports
 from conftest import copy_project
 from directory import PEOPLE, directory
 from encoders.project import remove_gold
@@ -25,7 +26,7 @@ from shop import write_messages
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.java import find_java
-from cdc_lakehouse.runtime.served import FILE
+from cdc_lakehouse.runtime.served import FILE, authenticate, join_served
 from cdc_lakehouse.serve import thrift
 from cdc_lakehouse.serve.clients import WriteLock
 
@@ -260,6 +261,15 @@ def test_a_process_that_is_killed_loses_its_lock_and_nothing_half_done(served):
     assert len(served.names()) == served.sent
 
 
+def test_programs_without_the_key_are_not_heard(served):
+    known = json.loads((served.home / FILE).read_text())
+    for said in (b"", b"GET / HTTP/1.1\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", known["port"])) as other:
+            other.sendall(said)
+            assert served.lakehouse("query", "select 1 as one", "--csv") == "one\n1\n"
+    assert authenticate(Client(("127.0.0.1", known["port"])), b"guessed", is_server=False) is False
+
+
 def test_it_ends_with_sigterm_and_lets_others_in(served):
     assert served.end() == 0
     assert "SIGTERM: ends after the commit at work" in served.log.read_text()
@@ -288,6 +298,31 @@ def test_it_lands_and_builds_by_itself(make_served, tmp_path):
     served.end(signal.SIGKILL)
     assert (served.home / FILE).exists()
     assert served.lakehouse("query", "select max(id) as id from gold.things", "--csv") == "id\n3\n"
+
+
+def test_it_lands_from_kafka(make_served, tmp_path):
+    broker, served = Broker(tmp_path), make_served()
+    try:
+        messages = [json.dumps(change("INSERT", n, thing(n, f"{n}"))).encode() for n in (1, 2)]
+        broker.make_topic("lab.things", messages=messages[:1])
+        source = ("kafka", "--bootstrap-servers", broker.plain, "--subscribe", "lab.things")
+        served.start("--every", "1s", *source)
+        served.wait(lambda: served.figures().get(("lakehouse_rows", "things")) == 1)
+        broker.produce("lab.things", messages[1])
+        served.wait(lambda: served.figures()["lakehouse_rows", "things"] == 2)
+        assert served.names() == ["1", "2"]
+        assert served.end() == 0
+    finally:
+        broker.stop()
+
+
+def test_another_program_at_the_port_is_none_that_serves(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAKEHOUSE_DIR", str(tmp_path))
+    monkeypatch.setattr("cdc_lakehouse.runtime.served.ANSWER_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        text = json.dumps({"port": other.getsockname()[1], "key": "00"})
+        (tmp_path / FILE).write_text(text)
+        assert join_served() is None
 
 
 def test_other_machines_need_a_password_and_tls(make_served, tmp_path):

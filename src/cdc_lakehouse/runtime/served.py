@@ -13,7 +13,7 @@ import threading
 from contextlib import suppress
 from functools import cached_property
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection
+from multiprocessing.connection import Client, Connection, answer_challenge, deliver_challenge
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.runtime.project import project_folder
 
 FILE = "served.json"
+ANSWER_SECONDS = 10  # that another program is given to say something
 ENDED = "`lakehouse serve`, whose Spark this used, has ended. Start it, or run again without it."
 
 
@@ -107,13 +108,33 @@ def join_served() -> Served | None:
 def _connect(path: Path) -> Connection | None:
     try:
         known = json.loads(path.read_text())
-        return Client(("127.0.0.1", known["port"]), authkey=bytes.fromhex(known["key"]))
+        connection = Client(("127.0.0.1", known["port"]))
     except PermissionError:
         raise LakehouseError(
             f"{path} belongs to another user, who serves this lakehouse. Ask over Thrift."
         ) from None
-    except (OSError, EOFError, ValueError, KeyError, AuthenticationError):
-        return None  # what a process that was killed has left, and maybe another program's port
+    except (OSError, ValueError, KeyError):
+        return None  # a process that was killed has left the file
+    if authenticate(connection, bytes.fromhex(known["key"]), is_server=False):
+        return connection
+    return None  # another program has the port now
+
+
+def authenticate(connection: Connection, key: bytes, is_server: bool) -> bool:
+    """Tell whether the other process has the key, too; if not, close the connection."""
+    try:
+        if is_server:
+            deliver_challenge(connection, key)
+            answer_challenge(connection, key)
+        elif connection.poll(ANSWER_SECONDS):
+            answer_challenge(connection, key)
+            deliver_challenge(connection, key)
+        else:
+            raise EOFError
+        return True
+    except (OSError, EOFError, AuthenticationError):
+        connection.close()
+        return False
 
 
 def _session_through(port: int, secret: str) -> SparkSession:

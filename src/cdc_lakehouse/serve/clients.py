@@ -6,7 +6,6 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError, cannot_write
 from cdc_lakehouse.runtime.paths import lakehouse_dir
-from cdc_lakehouse.runtime.served import FILE
+from cdc_lakehouse.runtime.served import FILE, authenticate
 
 POLL_SECONDS = 0.2  # between two looks whether a client that waits is still there
 
@@ -66,10 +65,10 @@ class Clients:
 
     def __init__(self, spark: SparkSession, lock: WriteLock, project: Path) -> None:
         self._spark, self._lock, self._project = spark, lock, project
-        key = secrets.token_bytes(32)
-        self._listener = Listener(("127.0.0.1", 0), authkey=key)
+        self._key = secrets.token_bytes(32)
+        self._listener = Listener(("127.0.0.1", 0))
         self._path = lakehouse_dir() / FILE
-        _write_private(self._path, {"port": self._listener.address[1], "key": key.hex()})
+        _write_private(self._path, {"port": self._listener.address[1], "key": self._key.hex()})
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
@@ -81,14 +80,14 @@ class Clients:
         while True:
             try:
                 connection = self._listener.accept()
-            except (AuthenticationError, EOFError, ConnectionError):
-                continue  # of a program that has no key
             except OSError:
                 return  # closed
             threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: Connection) -> None:
         with connection, suppress(EOFError, OSError):
+            if not authenticate(connection, self._key, is_server=True):
+                return
             client = json.loads(connection.recv_bytes())
             if client["project"] != str(self._project):
                 refusal = (
