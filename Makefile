@@ -21,6 +21,7 @@ soak: export HOSTILE_MESSAGES ?= 250
 soak: export CONVERGENCE_SEEDS ?= 10
 soak: export CONVERGENCE_BATCHES ?= 20
 soak: export KILLS ?= 20
+soak: export SERVE_SECONDS ?= 600
 soak: export ERASE_KILLS ?= 7
 soak: export HISTORY_RUNS ?= 3
 soak: export WIDE_COLUMNS ?= 1017

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -10,6 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Client
 from pathlib import Path
 
@@ -31,6 +33,7 @@ from cdc_lakehouse.serve import thrift
 from cdc_lakehouse.serve.clients import WriteLock
 
 PATIENCE = 300  # seconds until a test that waits gives up
+SOAK_SECONDS = int(os.environ.get("SERVE_SECONDS", "120"))
 
 
 class Served:
@@ -89,12 +92,15 @@ class Served:
         return {(sample.name, *sample.labels.values()): sample.value for sample in samples}
 
     def send(self, *names):
-        """Let a message arrive for each name of a thing."""
+        """Let a message arrive for each name of a thing, all in one file."""
+        rows = []
         for name in names:
             message = change("INSERT", self.sent + 1, thing(self.sent + 1, name))
-            row = ("lab.things", 0, self.sent, json.dumps(message).encode())
-            write_messages(self.landing / f"{self.sent}.parquet", [row])
+            rows.append(("lab.things", 0, self.sent, json.dumps(message).encode()))
             self.sent += 1
+        whole = self.home.with_name(f"{self.sent}.parquet")
+        write_messages(whole, rows)
+        whole.rename(self.landing / whole.name)  # it may be looked at meanwhile
 
     def ask(self, sql):
         """Return the rows of a query over Thrift, as PyHive gets them."""
@@ -122,6 +128,12 @@ class Served:
 
     def dbt(self, *arguments, code=0):
         return self.run(sys.executable, "-m", "dbt.cli.main", *arguments, code=code)
+
+    def begin_dbt(self, *arguments):
+        """Begin a dbt command beside `serve`, whose output is read line by line."""
+        command = (sys.executable, "-m", "dbt.cli.main", *arguments)
+        run = {"cwd": self.project, "env": self.environment, "text": True}
+        return subprocess.Popen(command, stdout=subprocess.PIPE, **run)
 
     def javas(self):
         """The number of Java processes that use this lakehouse."""
@@ -249,9 +261,7 @@ def test_health_and_figures(served):
 def test_a_process_that_is_killed_loses_its_lock_and_nothing_half_done(served):
     served.send("before the kill")
     served.lakehouse("ingest", "files", served.landing)
-    command = (sys.executable, "-m", "dbt.cli.main", "run")
-    run = {"cwd": served.project, "env": served.environment, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, **run, text=True) as killed:
+    with served.begin_dbt("run") as killed:
         for line in killed.stdout:
             if "START sql" in line and "silver.events" in line:
                 break
@@ -298,6 +308,39 @@ def test_it_lands_and_builds_by_itself(make_served, tmp_path):
     served.end(signal.SIGKILL)
     assert (served.home / FILE).exists()
     assert served.lakehouse("query", "select max(id) as id from gold.things", "--csv") == "id\n3\n"
+
+
+@pytest.mark.long
+def test_ten_readers_see_whole_commits_beside_runs_and_kills(make_served):
+    """Things are inserted in the order of their ids, so that each commit has the first ones."""
+    served, until = make_served(), time.monotonic() + SOAK_SECONDS
+    served.send("first")
+    served.start("files", served.landing, "--every", "1s")
+    served.wait(lambda: served.figures().get(("lakehouse_rows", "things")) == 1)
+
+    def read():
+        seen = [1]
+        while time.monotonic() < until:
+            sql = "select count(*), max(id), count(distinct name) from gold.things"
+            [(things, last, names)] = served.ask(sql)
+            assert things == last == names >= seen[-1]
+            seen.append(things)
+        return seen
+
+    with ThreadPoolExecutor(10) as pool:
+        readers = [pool.submit(read) for _ in range(10)]
+        while time.monotonic() < until:
+            served.send(*(f"{served.sent} and {n}" for n in range(5)))
+            beside = served.begin_dbt("build", "--exclude-resource-type", "unit_test")
+            time.sleep(random.uniform(2, 20))
+            beside.kill()
+            beside.wait()
+        seen = [reader.result() for reader in readers]
+    served.wait(lambda: len(served.names()) == served.sent)
+    assert len(set().union(*seen)) > 2 and min(map(len, seen)) > 10, seen
+    assert served.figures()["lakehouse_runs_total", "failed"] == 0
+    assert served.end() == 0
+    assert served.javas() == 0
 
 
 def test_it_lands_from_kafka(make_served, tmp_path):

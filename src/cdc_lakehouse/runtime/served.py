@@ -27,7 +27,7 @@ from cdc_lakehouse.runtime.project import project_folder
 
 FILE = "served.json"
 ANSWER_SECONDS = 10  # that another program is given to say something
-ENDED = "`lakehouse serve`, whose Spark this used, has ended. Start it, or run again without it."
+ENDED = "`lakehouse serve`, whose Spark this used, has ended. Start it, or run again without it"
 
 
 class Served:
@@ -79,7 +79,7 @@ def ask(connection: Connection, question: dict[str, Any] | None = None) -> dict[
             connection.send_bytes(json.dumps(question).encode())
         answer = json.loads(connection.recv_bytes())
     except (OSError, EOFError):
-        raise LakehouseError(ENDED) from None
+        raise LakehouseError(f"{ENDED}.") from None
     if "refused" in answer:
         raise LakehouseError(answer["refused"])
     return answer

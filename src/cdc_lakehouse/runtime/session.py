@@ -20,7 +20,7 @@ from cdc_lakehouse.errors import (
     cannot_write,
     short_message,
 )
-from cdc_lakehouse.runtime import standalone
+from cdc_lakehouse.runtime import served, standalone
 from cdc_lakehouse.runtime.java import find_java, java_locale
 from cdc_lakehouse.runtime.locks import refuse_other_java
 from cdc_lakehouse.runtime.meaning import refuse_other_meanings
@@ -144,8 +144,11 @@ def failing_in_short() -> Iterator[None]:
 def ended_java(error: BaseException) -> str | None:
     """Return how Java ended, if that is what Python failed with, as a sentence without its end."""
     java = getattr(SparkContext._gateway, "proc", None)
-    if java is None or not isinstance(error, (Py4JError, ConnectionError)):
+    if not isinstance(error, (Py4JError, ConnectionError)):
         return None
+    if java is None:
+        is_gone = SparkContext._gateway and isinstance(error, (Py4JNetworkError, ConnectionError))
+        return served.ENDED if is_gone else None
     with suppress(subprocess.TimeoutExpired):
         java.wait(5 if isinstance(error, (Py4JNetworkError, ConnectionError)) else 0)
     return gone_java() or None

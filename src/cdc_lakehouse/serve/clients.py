@@ -4,6 +4,7 @@ import json
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, Listener
@@ -16,7 +17,8 @@ from cdc_lakehouse.errors import LakehouseError, cannot_write
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.runtime.served import FILE, authenticate
 
-POLL_SECONDS = 0.2  # between two looks whether a client that waits is still there
+POLL_SECONDS = 0.2  # between two looks at a client that waits, or at the jobs of one that has gone
+QUIET_POLLS = 10  # without a job, after which a statement of a writer that was killed has ended
 
 
 class WriteLock:
@@ -126,7 +128,7 @@ class _Client:
         finally:
             if self._gateway is not None:
                 self._gateway.shutdown()
-                self._context.cancelJobsWithTag(self._tag)
+                self._cancel_jobs()
             self._release()
 
     def _open_gateway(self) -> None:
@@ -137,6 +139,16 @@ class _Client:
         self._gateway.start()
         port, secret = self._gateway.getListeningPort(), self._gateway.secret()
         _send(self._connection, port=port, secret=secret)
+
+    def _cancel_jobs(self) -> None:
+        """Cancel what the process has begun; a writer's next job, too, until none follows."""
+        tracker, quiet = self._context._jsc.sc().statusTracker(), 0
+        while quiet < (QUIET_POLLS if self._holds_lock else 1):
+            begun = set(tracker.getJobIdsForTag(self._tag)) & set(tracker.getActiveJobIds())
+            quiet = 0 if begun else quiet + 1
+            if begun:
+                self._context.cancelJobsWithTag(self._tag)
+            time.sleep(POLL_SECONDS)
 
     def _acquire(self) -> None:
         told = ""
