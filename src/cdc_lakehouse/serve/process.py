@@ -1,9 +1,8 @@
 """The process that stays: one Spark for SQL over Thrift, other processes and scheduled runs."""
 
-import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from cdc_lakehouse.ingest.report import progress
 from cdc_lakehouse.package import sources
 from cdc_lakehouse.runtime.functions import PACKAGE, register_functions
 from cdc_lakehouse.runtime.session import gone_java
-from cdc_lakehouse.runtime.stopping import REQUESTED
+from cdc_lakehouse.runtime.stopping import REQUESTED, requested_by_signals
 from cdc_lakehouse.serve import thrift
 from cdc_lakehouse.serve.clients import Clients, WriteLock
 from cdc_lakehouse.serve.figures import Figures
@@ -74,7 +73,8 @@ def serve(request: Request, spark: SparkSession, project: Path, run: Run | None)
         stack.callback(server.stop)
         clients = Clients(spark, lock, project)
         stack.callback(clients.close)
-        stack.enter_context(_ended_by_signals())
+        saying = "ends after the commit at work"
+        stack.enter_context(requested_by_signals(lambda name: progress(f"{name}: {saying}")))
         pages.is_ready = True
         progress(
             f"SQL at jdbc:hive2://{request.host}:{request.port}, "
@@ -119,22 +119,3 @@ class _Functions:
     def _files(self) -> dict[Path, int]:
         folders = (folder / PACKAGE for folder in sources(self._project))
         return {p: p.stat().st_mtime_ns for folder in folders for p in folder.glob("*.py")}
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGINT request the end; a second one does not wait for the commit at work."""
-
-    def stop(number: int, _: object) -> None:
-        if REQUESTED.is_set():
-            raise KeyboardInterrupt
-        REQUESTED.set()
-        progress(f"{signal.Signals(number).name}: ends after the commit at work")
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        REQUESTED.clear()

@@ -1,6 +1,5 @@
 """Land messages from Kafka in bronze: every offset once, and no offset skipped in silence."""
 
-import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ from cdc_lakehouse.runtime.jars import installed_jars
 from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import open_session, stopping
-from cdc_lakehouse.runtime.stopping import REQUESTED
+from cdc_lakehouse.runtime.stopping import REQUESTED, requested_by_signals
 from cdc_lakehouse.runtime.timings import Recorder
 
 PAUSE = "Waiting for next trigger"
@@ -99,7 +98,6 @@ class _Run:
         self.checkpoint = Checkpoint(spark, request.name)
         self.start = Start(spark, request, cluster, self.checkpoint, began_at)
         self.report = KafkaReport(notes=self.start.notes)
-        self.stopping = False
 
     def land(self, options: dict[str, str]) -> KafkaReport:
         self.start.look()
@@ -143,14 +141,10 @@ class _Run:
         told, last = -1, None
         while not query.awaitTermination(0.3):
             told = self.tell_batch(query, told)
-            if self.request.limit or self.is_stopping:
+            if self.request.limit or REQUESTED.is_set():
                 last = told if last is None else last
-                if query.status["message"] == PAUSE or (self.is_stopping and told > last):
+                if query.status["message"] == PAUSE or (REQUESTED.is_set() and told > last):
                     query.stop()
-
-    @property
-    def is_stopping(self) -> bool:
-        return self.stopping or REQUESTED.is_set()
 
     def tell_batch(self, query: StreamingQuery, told: int) -> int:
         batch = query.lastProgress
@@ -167,18 +161,9 @@ class _Run:
             yield
             return
 
-        def stop(number, _):
-            if self.stopping:
-                raise KeyboardInterrupt
-            self.stopping = True
-            progress(f"{signal.Signals(number).name}: stopping after the batch at work")
-
-        before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-        try:
+        saying = "stopping after the batch at work"
+        with requested_by_signals(lambda name: progress(f"{name}: {saying}")):
             yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def count_landed(self) -> list[tuple[str, int, str, int, int, int]]:
         """Count what this run has landed, by the time it bears, so that Delta skips other files."""
