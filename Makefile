@@ -44,6 +44,7 @@ lint:
 broker: setup
 	python tests/python/broker.py
 	python tests/python/directory.py
+	python tests/python/metastore.py
 
 setup: .venv/.complete ## make the environment in .venv, with what the tests need
 

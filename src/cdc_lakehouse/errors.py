@@ -19,6 +19,8 @@ DAMAGED_LOG = re.compile(
     r"file:/*(?P<folder>/[^\n]*/(?P<schema>[^/\n]*)\.db/(?P<table>[^/\n]*)/_delta_log)"
     r"/(?P<file>\d{20}\.[\w.]*(?:json|parquet))"
 )
+# A commit that Delta refused because of one that was made meanwhile, in Delta's words.
+CONFLICT = re.compile(r"\[(DELTA_(?:CONCURRENT_\w+|METADATA_CHANGED|PROTOCOL_CHANGED))\b")
 # What Spark adds to the error of a name that it does not know; it fits a DROP alone.
 BESIDE_THE_POINT = ("Search path:", "If you did not qualify", "To tolerate the error on drop")
 
@@ -52,6 +54,11 @@ def short_message(error: BaseException, limit: int = 1500) -> str:
         )
     if damaged := next(filter(None, map(DAMAGED_LOG.search, texts)), None):
         return _damaged_log(damaged)
+    if refused := next(filter(None, map(CONFLICT.search, texts)), None):
+        return (
+            "Another process has changed the table while this one was at work on it "
+            f"({refused[1]}). Nothing of this one's work is in the table: run again."
+        )
     lines: list[str] = []
     for text in texts or [str(error)]:
         for line in re.split("JVM stacktrace|=== Streaming Query", text)[0].splitlines():

@@ -7,7 +7,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -18,35 +17,30 @@ from pathlib import Path
 import pyspark
 import pytest
 from broker import Broker, _free_ports
+from commands import Commands, prepare
 from conftest import copy_project
 from directory import PEOPLE, directory
-from encoders.project import remove_gold
-from laboratory import change, thing, write_models
+from laboratory import change, thing
 from prometheus_client.parser import text_string_to_metric_families
 from pyhive import hive
-from shop import write_messages
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.java import find_java
-from cdc_lakehouse.runtime.served import FILE, authenticate, join_served
+from cdc_lakehouse.runtime.served import authenticate, join_served
 from cdc_lakehouse.serve import thrift
 from cdc_lakehouse.serve.clients import WriteLock
 
 PATIENCE = 300  # seconds until a test that waits gives up
+FILE = "served.json"
 SOAK_SECONDS = int(os.environ.get("SERVE_SECONDS", "120"))
 
 
-class Served:
+class Served(Commands):
     """A lakehouse of lab.things with the commands that a user types beside its `serve`."""
 
     def __init__(self, home):
-        self.home, self.landing, self.sent = home / "lake", home / "landing", 0
-        self.landing.mkdir()
-        self.project = copy_project(home / "project", prepare)
+        super().__init__(home)
         self.port, self.http = _free_ports(2)
-        names = {"LAKEHOUSE_DIR": self.home, "DBT_USE_COLORS": "false", "LAKEHOUSE_MEMORY": "1g"}
-        names |= {"DBT_TARGET_PATH": home / "target", "DBT_LOG_PATH": home / "logs"}
-        self.environment = os.environ | {name: str(value) for name, value in names.items()}
         self.log, self.process = home / "serve.log", None
 
     def start(self, *source, options=()):
@@ -54,7 +48,7 @@ class Served:
         ports = ("--port", str(self.port), "--http-port", str(self.http), *options)
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                self._lakehouse("serve", *ports, *source),
+                self.command("serve", *ports, *source),
                 cwd=self.project,
                 env=self.environment,
                 stdout=log,
@@ -91,17 +85,6 @@ class Served:
         samples = [s for family in text_string_to_metric_families(text) for s in family.samples]
         return {(sample.name, *sample.labels.values()): sample.value for sample in samples}
 
-    def send(self, *names):
-        """Let a message arrive for each name of a thing, all in one file."""
-        rows = []
-        for name in names:
-            message = change("INSERT", self.sent + 1, thing(self.sent + 1, name))
-            rows.append(("lab.things", 0, self.sent, json.dumps(message).encode()))
-            self.sent += 1
-        whole = self.home.with_name(f"{self.sent}.parquet")
-        write_messages(whole, rows)
-        whole.rename(self.landing / whole.name)  # it may be looked at meanwhile
-
     def ask(self, sql):
         """Return the rows of a query over Thrift, as PyHive gets them."""
         connection = hive.connect("127.0.0.1", self.port)
@@ -115,44 +98,16 @@ class Served:
     def names(self):
         return [name for (name,) in self.ask("select name from gold.things order by id")]
 
-    def run(self, *command, code=0):
-        """Run a command beside `serve` and return what it said."""
-        done = subprocess.run(
-            command, cwd=self.project, env=self.environment, capture_output=True, text=True
-        )
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-    def lakehouse(self, *arguments, code=0):
-        return self.run(*self._lakehouse(*arguments), code=code)
-
-    def dbt(self, *arguments, code=0):
-        return self.run(sys.executable, "-m", "dbt.cli.main", *arguments, code=code)
-
-    def begin_dbt(self, *arguments):
-        """Begin a dbt command beside `serve`, whose output is read line by line."""
-        command = (sys.executable, "-m", "dbt.cli.main", *arguments)
-        run = {"cwd": self.project, "env": self.environment, "text": True}
-        return subprocess.Popen(command, stdout=subprocess.PIPE, **run)
-
     def javas(self):
         """The number of Java processes that use this lakehouse."""
         commands = (path.read_bytes() for path in _commands())
         return sum(b"SparkSubmit" in c and str(self.home).encode() in c for c in commands)
-
-    def _lakehouse(self, *arguments):
-        return (sys.executable, "-m", "cdc_lakehouse.console.cli", *map(str, arguments))
 
 
 def _commands():
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         if path.exists():
             yield path
-
-
-def prepare(project):
-    remove_gold(project)
-    write_models(project)
 
 
 @pytest.fixture(scope="module")

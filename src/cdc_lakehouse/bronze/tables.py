@@ -115,7 +115,14 @@ def attach_tables(spark: SparkSession) -> None:
         spark.sql("create schema if not exists bronze")
         for name in TABLES:
             location = quoted(str(folder_of(name)))
-            spark.sql(f"create table if not exists bronze.{name} using delta location {location}")
+            try:
+                spark.sql(
+                    f"create table if not exists bronze.{name} using delta location {location}"
+                )
+            except PySparkException:
+                # Where the metastore is shared, two may do this at once.
+                if not spark.catalog.tableExists(f"bronze.{name}"):
+                    raise
     catalog = spark._jsparkSession.sharedState().externalCatalog()
     named = catalog.getTable("bronze", MESSAGES).location().getPath()
     folder = folder_of(MESSAGES)

@@ -18,7 +18,7 @@ from cdc_lakehouse.console.text_table import text_table
 from cdc_lakehouse.delta.log import bytes_since, count_rows, is_table, tables_in
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.functions import register_functions
-from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.locks import hold_tables
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.project import project_folder
 from cdc_lakehouse.runtime.served import join_served
@@ -210,7 +210,7 @@ def _holds_much() -> bool:
 def tables_session() -> Iterator[SparkSession]:
     """Open Spark on the tables of the lakehouse, or use that of `lakehouse serve`.
 
-    Unless it is served, no other process may use the tables meanwhile.
+    Unless it is served, or its metastore shared, no other process may use the tables meanwhile.
 
     Raises:
         LakehouseError: there are no tables yet, they are in use, or Spark fails in the block.
@@ -227,7 +227,7 @@ def tables_session() -> Iterator[SparkSession]:
             stack.enter_context(failing_in_short())
             spark = served.spark
         else:
-            stack.enter_context(hold("metastore", busy))
+            stack.enter_context(hold_tables(busy, to_write=False))
             stack.enter_context(failing_in_short())
             spark = open_session(metastore=True)
             register_functions(spark, project_folder())  # views ask them

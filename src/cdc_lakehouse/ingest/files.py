@@ -75,7 +75,7 @@ class File:
 
 def find_files(root: str, refuse: Callable[[str, Exception], None]) -> Iterator[str]:
     """Yield the files below `root` in the order of their paths; `refuse` what is no such file."""
-    own = ("warehouse", "tmp", "metastore_db", "locks", "removals", "timings")
+    own = ("warehouse", "tmp", "metastore_db", "locks", "leases", "removals", "timings")
     own = {str(lakehouse_dir() / name) for name in own}
     found, walk = [root], ()
     if os.path.isdir(root):

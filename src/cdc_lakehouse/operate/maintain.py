@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import IO
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -27,10 +27,11 @@ from cdc_lakehouse.delta.log import (
 )
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.locks import Lock, hold, hold_tables_alone, known_locks
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
-from cdc_lakehouse.runtime.served import Served, join_served
+from cdc_lakehouse.runtime.served import join_served
 from cdc_lakehouse.runtime.session import open_session, stopping
+from cdc_lakehouse.runtime.shared_metastore import is_shared
 from cdc_lakehouse.sql import identifier
 
 MEBIBYTE = 1 << 20
@@ -134,32 +135,40 @@ def maintain(
             spark.conf.set(name, value)
         deadline = began_at + wait
         with ExitStack() as held:
-            if lock := _hold(
-                "bronze", max(deadline, began_at + BRIEFLY), "The tables of bronze", report
-            ):
+            soonest = max(deadline, began_at + BRIEFLY)
+            take = partial(hold, "bronze", WAIT)
+            if lock := _hold(take, soonest, "The tables of bronze", report):
                 held.enter_context(lock)
                 _maintain_schemas(spark, _is_bronze, retention, report)
-        with ExitStack() as held:
-            if lock := _hold_tables(deadline, report):
-                held.callback(lock.close)
+        if held := _hold_tables(deadline, report):
+            with held:
                 _maintain_schemas(spark, lambda path: not _is_bronze(path), retention, report)
     report.left_overs = _remove_left_overs()
     report.seconds = time.monotonic() - began_at
     return report
 
 
-def _hold_tables(deadline: float, report: MaintainReport) -> IO[str] | Served | None:
-    """Keep others from writing silver and gold; where they are served, by the write lock."""
-    if served := join_served():
+def _hold_tables(deadline: float, report: MaintainReport) -> ExitStack | None:
+    """Keep others from writing silver and gold; where they are served, by the write lock, too."""
+    held, served = ExitStack(), join_served()
+    if served:
+        held.callback(served.close)
         served.acquire_write_lock()
-        return served
-    return _hold("metastore", deadline, "The tables of silver and gold", report)
+    if not served or is_shared():
+        take = partial(hold_tables_alone, WAIT, are_read=True)
+        if not (lock := _hold(take, deadline, "The tables of silver and gold", report)):
+            held.close()
+            return None
+        held.enter_context(lock)
+    return held
 
 
-def _hold(name: str, deadline: float, what: str, report: MaintainReport) -> IO[str] | None:
+def _hold(
+    take: Callable[[], Lock], deadline: float, what: str, report: MaintainReport
+) -> Lock | None:
     while True:
         try:
-            return hold(name, WAIT)
+            return take()
         except LakehouseError as error:
             if time.monotonic() >= deadline:
                 report.problems.append(f"{what}: {error}")
@@ -255,8 +264,8 @@ def _remove_left_overs() -> int:
         return 0
     with ExitStack() as held:
         try:
-            for path in sorted((home / "locks").glob("*")):
-                held.enter_context(hold(path.name, ""))
+            for name in known_locks():
+                held.enter_context(hold(name, ""))
         except LakehouseError:
             return 0  # they may be of the run that holds it
         for path in left:

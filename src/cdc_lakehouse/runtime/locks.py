@@ -2,28 +2,118 @@
 
 import fcntl
 import os
+import socket
 import struct
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO
 
 from cdc_lakehouse.errors import LakehouseError, cannot_write
+from cdc_lakehouse.runtime import leases, shared_metastore
+from cdc_lakehouse.runtime.leases import Lease
 from cdc_lakehouse.runtime.paths import lakehouse_dir, make_folder
+from cdc_lakehouse.runtime.shared_metastore import SharedMetastore
+
+FOLDER = "locks"
+# The tables that have names, in the metastore; and those who only read them, where it is shared.
+TABLES, READERS = "metastore", "readers"
+
+# All can be closed, and are by the end of a `with`.
+Lock = IO[str] | Lease | ExitStack
 
 
-def hold(name: str, remedy: str) -> IO[str]:
-    """Take the lock `name` of this lakehouse; the kernel lets go of it when the process ends.
+def hold(name: str, remedy: str, is_shared: bool = False) -> Lock:
+    """Take the lock `name` of this lakehouse.
+
+    It is a lease where the lakehouse shares its metastore. Otherwise it is a lock of the kernel,
+    which lets go of it when the process ends.
 
     Args:
-        name: what is held, the lock's file name in LAKEHOUSE_DIR/locks.
+        name: what is held.
         remedy: what a person can do about it, part of the error.
+        is_shared: whether others may hold it so, too; a lakehouse that shares no metastore has no
+            such locks.
 
     Raises:
         LakehouseError: another process holds it; the text names the process.
     """
-    path = make_folder(lakehouse_dir() / "locks") / name
+    if shared_metastore.is_shared():
+        return Lease(name, remedy, is_shared)
+    return _flock(name, remedy)
+
+
+def hold_tables(remedy: str, to_write: bool) -> Lock:
+    """Take what a process needs that reads or writes tables by their names.
+
+    Where the metastore is shared others may do so at the same time: what they write is decided by
+    Delta, commit by commit.
+
+    Raises:
+        LakehouseError: another process uses them, or `hold_tables_alone`.
+    """
+    if not shared_metastore.is_shared():
+        return hold(TABLES, remedy)
+    with ExitStack() as stack:
+        for name in (READERS, TABLES) if to_write else (READERS,):
+            stack.enter_context(hold(name, remedy, is_shared=True))
+        return stack.pop_all()
+
+
+def hold_tables_alone(remedy: str, are_read: bool = False) -> Lock:
+    """Take what a process needs that nobody may write tables beside.
+
+    Args:
+        are_read: whether others may read them meanwhile, where the metastore is shared.
+
+    Raises:
+        LakehouseError: another process uses them.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(hold(TABLES, remedy))
+        if shared_metastore.is_shared() and not are_read:
+            stack.enter_context(hold(READERS, remedy))
+        return stack.pop_all()
+
+
+def hold_to_serve() -> Lock:
+    """Take what the one process needs that serves the tables on this machine.
+
+    Raises:
+        LakehouseError: another process serves them.
+    """
+    with ExitStack() as stack:
+        if shared_metastore.is_shared():
+            remedy = "One process serves a lakehouse on a machine: join it, or stop it."
+            stack.enter_context(hold(f"serve-{socket.gethostname()}", remedy))
+            stack.enter_context(hold_tables(remedy, to_write=False))
+        return stack.pop_all()
+
+
+def known_locks() -> list[str]:
+    """Return the names of all locks that were ever taken in this lakehouse, sorted."""
+    folder = leases.FOLDER if shared_metastore.is_shared() else FOLDER
+    return sorted(path.name for path in (lakehouse_dir() / folder).glob("*"))
+
+
+def begin_sharing(metastore: SharedMetastore) -> None:
+    """Let a lakehouse share a metastore from now on.
+
+    Raises:
+        LakehouseError: a process uses it that knows of no leases.
+    """
+    if shared_metastore.shares(metastore):
+        return
+    remedy = f"It can share {metastore.address} when that has ended."
+    with ExitStack() as stack:
+        for name in sorted({TABLES, *os.listdir(make_folder(lakehouse_dir() / FOLDER))}):
+            stack.enter_context(_flock(name, remedy))
+        shared_metastore.note_shared(metastore)
+
+
+def _flock(name: str, remedy: str) -> IO[str]:
+    path = make_folder(lakehouse_dir() / FOLDER) / name
     try:
         lock = open(path, "a+")  # noqa: SIM115 - held open for the life of the process
     except OSError as error:

@@ -8,6 +8,7 @@ Java and may hold the write lock of silver and gold; both last as long as the co
 import json
 import os
 import signal
+import socket
 import sys
 import threading
 from contextlib import suppress
@@ -24,8 +25,8 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.runtime.project import project_folder
+from cdc_lakehouse.runtime.shared_metastore import is_shared
 
-FILE = "served.json"
 ANSWER_SECONDS = 10  # that another program is given to say something
 ENDED = "`lakehouse serve`, whose Spark this used, has ended. Start it, or run again without it"
 
@@ -85,13 +86,22 @@ def ask(connection: Connection, question: dict[str, Any] | None = None) -> dict[
     return answer
 
 
+def served_file() -> Path:
+    """Return the file in which the process that serves says where it can be joined.
+
+    Where a lakehouse is shared each machine may have one.
+    """
+    name = f"served-{socket.gethostname()}.json" if is_shared() else "served.json"
+    return lakehouse_dir() / name
+
+
 def join_served() -> Served | None:
     """Return a connection to the process that serves this lakehouse; None if none does.
 
     Raises:
         LakehouseError: it serves another project, or refuses for another reason.
     """
-    connection = _connect(lakehouse_dir() / FILE)
+    connection = _connect(served_file())
     if connection is None:
         return None
     program, *arguments = sys.argv  # of which what follows the first may be a secret

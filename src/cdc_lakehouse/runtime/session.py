@@ -22,7 +22,7 @@ from cdc_lakehouse.errors import (
 )
 from cdc_lakehouse.runtime import served, standalone
 from cdc_lakehouse.runtime.java import find_java, java_locale
-from cdc_lakehouse.runtime.locks import refuse_other_java
+from cdc_lakehouse.runtime.locks import begin_sharing, refuse_other_java
 from cdc_lakehouse.runtime.meaning import refuse_other_meanings
 from cdc_lakehouse.runtime.metastore import relocate, widen_view_texts
 from cdc_lakehouse.runtime.paths import lakehouse_dir, make_folder
@@ -34,6 +34,7 @@ from cdc_lakehouse.runtime.settings import (
     metastore_url,
     settings,
 )
+from cdc_lakehouse.runtime.shared_metastore import refuse_own_metastore, shared_metastore
 
 # Up to so much, Spark needs longer to make and compile code of a plan than to interpret it: rows,
 # and bytes of table files, in which 4,000 messages seldom take less.
@@ -58,12 +59,18 @@ def open_session(
 
     Raises:
         LakehouseError: a setting that changes what values mean, no usable Java, the jars have not
-            been fetched, or Spark does not start.
+            been fetched, no metastore answers, or Spark does not start.
     """
     home, is_new = lakehouse_dir(), SparkContext._active_spark_context is None
     for folder in ("tmp", "warehouse"):
         make_folder(home / folder)
-    if metastore and is_new:
+    shared = shared_metastore()
+    if shared:
+        begin_sharing(shared)
+    if shared and metastore:
+        shared.check_reachable()
+    elif metastore and is_new:
+        refuse_own_metastore()
         refuse_other_java(home / "metastore_db" / "dbex.lck")
     find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -85,6 +92,8 @@ def open_session(
             if values[METASTORE_URL] == metastore_url(home):
                 relocate(spark, values[METASTORE_URL], home)
             widen_view_texts(spark, values[METASTORE_URL])
+        if shared and metastore and is_new:
+            shared.prepare(spark)
         if joins_cluster:
             standalone.check_executors(spark, master, memory(), home)
     except Exception as error:

@@ -8,6 +8,7 @@ from cdc_lakehouse.runtime import class_archive, standalone
 from cdc_lakehouse.runtime.jars import installed_jars
 from cdc_lakehouse.runtime.meaning import PINNED
 from cdc_lakehouse.runtime.paths import lakehouse_dir
+from cdc_lakehouse.runtime.shared_metastore import shared_metastore
 
 METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 DERBY = "jdbc:derby:;databaseName="
@@ -27,7 +28,8 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         is_long: whether there is so much to do that code is worth optimising.
 
     Raises:
-        LakehouseError: LAKEHOUSE_MASTER names nothing to run on.
+        LakehouseError: LAKEHOUSE_MASTER names nothing to run on, or LAKEHOUSE_METASTORE nothing
+            that keeps tables.
     """
     home, master = lakehouse_dir(), standalone.master()
     jars = [str(jar) for jar in installed_jars()]
@@ -99,7 +101,8 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         values["spark.driver.bindAddress"] = values["spark.driver.host"] = "127.0.0.1"
     if metastore:
         values["spark.sql.catalogImplementation"] = "hive"
-        values[METASTORE_URL] = metastore_url(home)
+        shared = shared_metastore()
+        values |= shared.settings if shared else {METASTORE_URL: metastore_url(home)}
         # The metastore repeats whatever fails, ten times after two seconds each.
         values["spark.hadoop.hive.hmshandler.retry.interval"] = "100ms"
         values["spark.hadoop.hive.hmshandler.retry.attempts"] = "3"
@@ -116,6 +119,6 @@ def has_own_metastore(values: Mapping[str, str]) -> bool:
     """Tell whether names are kept in this lakehouse's Derby: a profile may say otherwise."""
     return (
         values["spark.sql.catalogImplementation"] == "hive"
-        and values[METASTORE_URL].startswith(DERBY)
+        and values.get(METASTORE_URL, "").startswith(DERBY)
         and not any(name.endswith("hive.metastore.uris") for name in values)
     )

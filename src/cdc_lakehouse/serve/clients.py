@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError, cannot_write
 from cdc_lakehouse.runtime.paths import lakehouse_dir
-from cdc_lakehouse.runtime.served import FILE, authenticate
+from cdc_lakehouse.runtime.served import authenticate, served_file
 
 POLL_SECONDS = 0.2  # between two looks at a client that waits, or at the jobs of one that has gone
 QUIET_POLLS = 10  # without a job, after which a statement of a writer that was killed has ended
@@ -69,7 +69,7 @@ class Clients:
         self._spark, self._lock, self._project = spark, lock, project
         self._key = secrets.token_bytes(32)
         self._listener = Listener(("127.0.0.1", 0))
-        self._path = lakehouse_dir() / FILE
+        self._path = served_file()
         _write_private(self._path, {"port": self._listener.address[1], "key": self._key.hex()})
         threading.Thread(target=self._accept, daemon=True).start()
 

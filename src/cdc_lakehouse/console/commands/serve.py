@@ -56,6 +56,7 @@ def _add_schedule(command: argparse.ArgumentParser, **defaults: object) -> None:
 def _serve(options: argparse.Namespace) -> int:
     """Serve until SIGTERM or SIGINT."""
     from cdc_lakehouse.console.run import parse, run, start_spark
+    from cdc_lakehouse.runtime.locks import hold_to_serve
     from cdc_lakehouse.serve.process import Request, serve
     from cdc_lakehouse.serve.thrift import read_options
     from dbt.adapters.lakehouse import connections
@@ -72,18 +73,22 @@ def _serve(options: argparse.Namespace) -> int:
     )
     request.check()
     parse()
-    connections.hold_metastore()
-    spark = start_spark(is_long=True)
-    if options.land is None and options.every is None:
-        return serve(request, spark, project, None)
     # Without a source another process lands, for example an ingest that stays up.
     land = partial(options.land, options, project) if options.land else lambda timings: 0
     path = getattr(options, "path", None)
 
     def land_and_build(write_lock: AbstractContextManager[None]) -> int:
-        return run(land, path, options.test, write_lock=write_lock)
+        try:
+            return run(land, path, options.test, write_lock=write_lock)
+        finally:
+            connections.release_metastore()
 
-    return serve(request, spark, project, land_and_build)
+    with hold_to_serve():
+        connections.hold_metastore()
+        spark = start_spark(is_long=True)
+        connections.release_metastore()
+        runs = options.land is not None or options.every is not None
+        return serve(request, spark, project, land_and_build if runs else None)
 
 
 def _seconds(text: str) -> int:

@@ -15,8 +15,8 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.operate.erase.dbt_runs import run_dbt
 from cdc_lakehouse.operate.erase.left_overs import remove_left_overs
 from cdc_lakehouse.operate.erase.stored import Finder, is_delta, named
-from cdc_lakehouse.runtime.locks import hold
-from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
+from cdc_lakehouse.runtime.locks import hold, known_locks
+from cdc_lakehouse.runtime.paths import warehouse_path
 
 STOP = "An erasure needs the lakehouse for itself: stop that, or wait for it to end."
 
@@ -29,7 +29,7 @@ class Locks:
 
     def keep_writers_out(self) -> None:
         """Take the locks that are not held yet."""
-        streams = {path.name for path in (lakehouse_dir() / "locks").glob("kafka-*")}
+        streams = {name for name in known_locks() if name.startswith("kafka-")}
         for name in sorted({"ingest", *streams} - self.held):
             self.stack.enter_context(hold(name, STOP))
             self.held.add(name)

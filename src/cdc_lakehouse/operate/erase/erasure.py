@@ -35,9 +35,10 @@ from cdc_lakehouse.operate.erase.report import (
 )
 from cdc_lakehouse.operate.erase.search import find_messages
 from cdc_lakehouse.operate.erase.subjects import Subjects
-from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.locks import hold, hold_tables_alone
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import stopping
+from cdc_lakehouse.runtime.shared_metastore import is_shared
 
 
 class Sessions(Protocol):
@@ -90,8 +91,10 @@ def _alone(sessions: Sessions) -> Iterator[tuple[SparkSession, Locks]]:
     with ExitStack() as stack:
         locks = Locks(stack)
         locks.keep_writers_out()
-        if not sessions.holds_metastore():
-            hold("metastore", STOP).close()  # dbt takes it below; known here in no time
+        if is_shared():
+            stack.enter_context(hold_tables_alone(STOP))
+        elif not sessions.holds_metastore():
+            hold_tables_alone(STOP).close()  # dbt takes it below; known here in no time
         stack.enter_context(hold("bronze", STOP))
         again = "When the cause is removed, `lakehouse erase` alone completes what was begun."
         with stopping("The erasure", again, DbtRuntimeError):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from dbt.adapters.contracts.connection import Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
@@ -21,7 +21,7 @@ from cdc_lakehouse.delta.log import bytes_since, last_transactions
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.functions import register_functions
-from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.locks import Lock, hold_tables
 from cdc_lakehouse.runtime.meaning import PINNED, refuse_other_meanings, restore_meanings
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.project import project_folder
@@ -33,6 +33,7 @@ from cdc_lakehouse.runtime.session import (
     failing_in_short,
     open_session,
 )
+from cdc_lakehouse.runtime.shared_metastore import is_shared
 from cdc_lakehouse.runtime.stopping import REQUESTED
 from cdc_lakehouse.runtime.timings import Recorder
 from cdc_lakehouse.sql import quoted
@@ -50,7 +51,7 @@ logger = AdapterLogger("Lakehouse")
 
 _lock = threading.Lock()
 _root: SparkSession | None = None
-_held: IO[str] | None = None
+_held: Lock | None = None
 # The process whose Spark this one uses, where `lakehouse serve` has the metastore.
 _served: Served | None = None
 # The lakehouse that the root session has open, and the project whose functions it has.
@@ -113,6 +114,8 @@ def root_session(overrides: dict[str, str], is_long: bool | None = None) -> Spar
             _served = _served or join_served()
         if _served is not None:
             _served.acquire_write_lock()
+        if is_shared():
+            hold_metastore()
         spark = _root
         if spark is None:
             with TIMINGS.step("dbt", "starts Spark"):
@@ -138,7 +141,15 @@ def hold_metastore() -> None:
     """
     global _held
     # A second thread that fails as the first did has to say the same.
-    _held = _held or hold("metastore", ONE_AT_A_TIME)
+    _held = _held or hold_tables(ONE_AT_A_TIME, to_write=True)
+
+
+def release_metastore() -> None:
+    """Let others do what needs the tables for itself, where the metastore is shared."""
+    global _held
+    if _held is not None and is_shared():
+        _held.close()
+        _held = None
 
 
 def has_much_to_do(bytes_to_land: int = 0) -> bool:
@@ -240,6 +251,7 @@ class LakehouseConnectionManager(SparkConnectionManager):
             logger.warning(trouble)
         if _served is not None:
             _served.release_write_lock()
+        release_metastore()
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:

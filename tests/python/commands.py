@@ -1,0 +1,65 @@
+"""What a user types on a small lakehouse, each command a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+
+from conftest import copy_project
+from encoders.project import remove_gold
+from laboratory import change, thing, write_models
+from shop import write_messages
+
+
+def prepare(project):
+    """Let a copy of the project have one gold model, of lab.things."""
+    remove_gold(project)
+    write_models(project)
+
+
+class Commands:
+    """A project and a lakehouse of lab.things, with the commands that a user types there."""
+
+    def __init__(self, home, **environment):
+        self.home, self.landing, self.sent = home / "lake", home / "landing", 0
+        self.landing.mkdir()
+        self.project = copy_project(home / "project", prepare)
+        names = {"LAKEHOUSE_DIR": self.home, "DBT_USE_COLORS": "false", "LAKEHOUSE_MEMORY": "1g"}
+        names |= {"DBT_TARGET_PATH": home / "target", "DBT_LOG_PATH": home / "logs"} | environment
+        self.environment = os.environ | {name: str(value) for name, value in names.items()}
+
+    def send(self, *names):
+        """Let a message arrive for each name of a thing, all in one file."""
+        rows = []
+        for name in names:
+            message = change("INSERT", self.sent + 1, thing(self.sent + 1, name))
+            rows.append(("lab.things", 0, self.sent, json.dumps(message).encode()))
+            self.sent += 1
+        whole = self.home.with_name(f"{self.sent}.parquet")
+        write_messages(whole, rows)
+        whole.rename(self.landing / whole.name)  # it may be looked at meanwhile
+
+    def run(self, *command, code=0):
+        """Run a command and return what it said."""
+        done = subprocess.run(
+            command, cwd=self.project, env=self.environment, capture_output=True, text=True
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def lakehouse(self, *arguments, code=0):
+        return self.run(*self.command(*arguments), code=code)
+
+    def dbt(self, *arguments, code=0):
+        return self.run(sys.executable, "-m", "dbt.cli.main", *arguments, code=code)
+
+    def begin_dbt(self, *arguments):
+        """Begin a dbt command, whose output is read line by line."""
+        return self.begin(sys.executable, "-m", "dbt.cli.main", *arguments)
+
+    def begin(self, *command):
+        run = {"cwd": self.project, "env": self.environment, "text": True}
+        return subprocess.Popen(command, stdout=subprocess.PIPE, **run)
+
+    def command(self, *arguments):
+        return (sys.executable, "-m", "cdc_lakehouse.console.cli", *map(str, arguments))
