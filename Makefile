@@ -48,15 +48,21 @@ broker: setup
 
 setup: .venv/.complete ## make the environment in .venv, with what the tests need
 
-.venv/.complete: .venv/.runs
-	$(PIP) --editable '.[dev]'
+define install
+$(PYTHON) -m venv .venv || { echo "make: python3 has no venv (Debian, Ubuntu: apt-get install python3-venv)"; exit 2; }
+$(PIP) --editable '$(1)'
+lakehouse setup
+@touch .venv/.runs
+endef
+
+NEEDED := pyproject.toml constraints.txt src/cdc_lakehouse/runtime/jars.xml
+
+.venv/.complete: $(NEEDED) | check-machine
+	$(call install,.[dev])
 	@touch $@
 
-.venv/.runs: pyproject.toml constraints.txt src/cdc_lakehouse/runtime/jars.xml | check-machine
-	$(PYTHON) -m venv .venv || { echo "make: python3 has no venv (Debian, Ubuntu: apt-get install python3-venv)"; exit 2; }
-	$(PIP) --editable .
-	lakehouse setup
-	@touch $@
+.venv/.runs: $(NEEDED) | check-machine
+	$(call install,.)
 
 check-machine:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("make: Python 3.11 or later is needed, $(PYTHON) is " + sys.version.split()[0] + "; name another: make PYTHON=python3.12 ...")'

@@ -15,7 +15,7 @@ NAMES = (
     "identities_have_one_content",
     "sequences_have_one_content",
 )
-RUN = ("run", "-s", "path:models/silver")
+RUN = ("run", "-s", "events")
 TEST = ("test", "-s", *NAMES)
 CONSERVATION, CONTENT, PLACES = NAMES[1:]
 
@@ -90,7 +90,7 @@ def tested(open_lakehouse, tmp_path_factory):
     tested = Deliveries(lakehouse, tmp_path_factory.mktemp("landing"))
     tested.deliver(*((n, 10 * n, "first") for n in range(1, 6)))
     lakehouse.dbt("seed")
-    tested.run()
+    lakehouse.dbt("run", "-s", "path:models/silver")
     assert tested.failing() == []
     return tested
 

@@ -176,6 +176,7 @@ def test_lakehouse_run_beside_it_lands_and_builds(served):
     assert served.names()[-1] == "fourth"
 
 
+@pytest.mark.long
 def test_maintenance_waits_for_writers(served):
     assert "gold_storage.things" in served.lakehouse("maintain")
 
@@ -298,6 +299,7 @@ def test_ten_readers_see_whole_commits_beside_runs_and_kills(make_served):
     assert served.javas() == 0
 
 
+@pytest.mark.long
 def test_it_lands_from_kafka(make_served, tmp_path):
     broker, served = Broker(tmp_path), make_served()
     try:
