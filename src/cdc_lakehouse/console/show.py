@@ -220,7 +220,7 @@ def tables_session() -> Iterator[SparkSession]:
             f"{lakehouse_dir()} has no tables yet. "
             "Run `lakehouse ingest files PATH`, then `dbt build`."
         )
-    busy = "One dbt or query can use it at a time: wait for it to end."
+    busy = "Wait for it to end. Several use it at once where `lakehouse serve` holds it."
     with ExitStack() as stack:
         if served := join_served():
             stack.callback(served.close)

@@ -42,6 +42,7 @@ from cdc_lakehouse.sql import quoted
 _SETS = re.compile(r"(?is)(?:\s|--[^\n]*\n|/\*.*?\*/)*set\b")
 
 ONE_AT_A_TIME = "Only one dbt can use it at a time: wait for it to end, or stop it."
+NEEDED_ALONE = "It needs the tables for itself: run again when it has ended."
 
 # The steps of the dbt command at work, and for which node its threads do theirs.
 TIMINGS = Recorder()
@@ -141,7 +142,8 @@ def hold_metastore() -> None:
     """
     global _held
     # A second thread that fails as the first did has to say the same.
-    _held = _held or hold_tables(ONE_AT_A_TIME, to_write=True)
+    remedy = NEEDED_ALONE if is_shared() else ONE_AT_A_TIME
+    _held = _held or hold_tables(remedy, to_write=True)
 
 
 def release_metastore() -> None:
