@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import pytest
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime import leases, locks
 from cdc_lakehouse.runtime.leases import LEASE_SECONDS, Lease
+from cdc_lakehouse.runtime.served import served_file
 
 # Takes a lease when it is told to, and says so; closes it when it is told to.
 HOLDER = """
@@ -112,6 +114,15 @@ def test_readers_keep_out_an_erasure_and_no_maintenance():
         with pytest.raises(LakehouseError):
             locks.hold_tables_alone("")
         locks.hold_tables("", to_write=True).close()
+
+
+def test_one_process_serves_a_machine_beside_those_of_others(home):
+    with Other("shared") as reader, Other() as other, locks.hold_to_serve():
+        assert reader.say("readers") == "held"
+        assert "is in use by" in other.say(f"serve-{socket.gethostname()}")
+        assert other.say("serve-elsewhere") == "held"
+        assert "is in use by" in other.say("readers")
+    assert served_file() == home / f"served-{socket.gethostname()}.json"
 
 
 def test_a_killed_process_of_this_machine_loses_its_lease_at_once():
