@@ -102,9 +102,11 @@ def test_a_shared_lease_keeps_out_who_needs_the_name_alone():
             assert "is in use by" in one.say("metastore")
 
 
-def test_a_process_does_not_keep_itself_out():
+def test_a_process_shares_with_itself_what_it_has_alone():
     with locks.hold_tables_alone("Wait."), locks.hold_tables("Wait.", to_write=True):
         pass
+    with locks.hold("bronze", ""), pytest.raises(LakehouseError, match="is in use by"):
+        locks.hold("bronze", "")
 
 
 def test_readers_keep_out_an_erasure_and_no_maintenance():

@@ -98,13 +98,23 @@ class Lease:
                 written, about = path.stat().st_mtime, json.loads(path.read_text())
             except FileNotFoundError:
                 continue  # closed meanwhile
-            if about["token"] == TOKEN or (self._is_shared and about["is_shared"]):
+            if path == self._path or self._stands(about):
                 continue
             if now - written > LEASE_SECONDS or _has_ended(about):
                 path.unlink(missing_ok=True)
                 continue
             return about["holder"]
         return ""
+
+    def _stands(self, about: dict[str, Any]) -> bool:
+        """Tell whether another lease may be held at the same time.
+
+        Who has a name for itself may share it with its own steps, as an erasure does with the dbt
+        that it runs.
+        """
+        if about["token"] == TOKEN:
+            return self._is_shared or about["is_shared"]
+        return self._is_shared and about["is_shared"]
 
     def _renew(self) -> None:
         while not self._is_closed.wait(RENEW_SECONDS):
