@@ -1,9 +1,10 @@
 """Where the state of a lakehouse lies."""
 
 import os
+import re
 from pathlib import Path
 
-from cdc_lakehouse.errors import cannot_write
+from cdc_lakehouse.errors import LakehouseError, cannot_write
 from cdc_lakehouse.runtime.project import project_folder
 
 
@@ -11,8 +12,16 @@ def lakehouse_dir() -> Path:
     """Return the folder of all state: LAKEHOUSE_DIR, which is .lakehouse unless it is set.
 
     A relative name is relative to the project's folder.
+
+    Raises:
+        LakehouseError: it is an address, for example of object storage.
     """
     name = os.environ.get("LAKEHOUSE_DIR") or ".lakehouse"
+    if re.match(r"[A-Za-z][\w+.-]*:/", name):
+        raise LakehouseError(
+            f"LAKEHOUSE_DIR={name} is an address and no folder. Name a folder of this machine, or "
+            "of a file system that all machines mount; a lakehouse cannot lie in object storage."
+        )
     return Path(os.path.abspath(project_folder() / name))
 
 
