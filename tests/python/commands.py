@@ -50,6 +50,11 @@ class Commands:
     def lakehouse(self, *arguments, code=0):
         return self.run(*self.command(*arguments), code=code)
 
+    def names(self):
+        """Return the names of the things in gold."""
+        query = "select name from gold.things order by id"
+        return self.lakehouse("query", query, "--csv").splitlines()[1:]
+
     def dbt(self, *arguments, code=0):
         return self.run(sys.executable, "-m", "dbt.cli.main", *arguments, code=code)
 

@@ -64,11 +64,6 @@ def scheduled(tmp_path):
     return commands
 
 
-def names(commands):
-    query = "select name from gold.things order by id"
-    return commands.lakehouse("query", query, "--csv").splitlines()[1:]
-
-
 @pytest.mark.long
 def test_cron_runs_the_pipeline_and_leaves_a_run_out(scheduled, tmp_path):
     *_, line = (DEPLOY / "cron" / "lakehouse.cron").read_text().splitlines()
@@ -81,7 +76,7 @@ def test_cron_runs_the_pipeline_and_leaves_a_run_out(scheduled, tmp_path):
     scheduled.run("flock", str(lock), "sh", "-c", f"! ({command})")
     assert log.read_text() == ""
     scheduled.run("sh", "-c", command)
-    assert names(scheduled) == ["first", "second"]
+    assert scheduled.names() == ["first", "second"]
 
 
 def environment_of(folder, home):
@@ -105,7 +100,7 @@ def test_airflow_runs_the_dag(scheduled, tmp_path):
     }
     scheduled.run(programs / "airflow", "db", "migrate")
     scheduled.run(programs / "airflow", "dags", "test", "lakehouse")
-    assert names(scheduled) == ["first", "second"]
+    assert scheduled.names() == ["first", "second"]
 
 
 @pytest.mark.long
@@ -120,4 +115,4 @@ def test_dagster_makes_the_assets(scheduled, tmp_path):
     said = scheduled.run(programs / "python", "-c", RUN_ASSETS)
     *_, made = (line for line in said.splitlines() if line.startswith("bronze/messages "))
     assert {"silver/events", "silver/topics", "gold/things"} <= set(made.split())
-    assert names(scheduled) == ["first", "second"]
+    assert scheduled.names() == ["first", "second"]

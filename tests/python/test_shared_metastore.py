@@ -13,7 +13,6 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.settings import settings
 from cdc_lakehouse.runtime.shared_metastore import SharedMetastore, shared_metastore
 
-NAMES = "select name from gold.things order by id"
 CONFLICT = re.compile(r"Another process has changed the table .* \(DELTA_\w+\)")
 
 
@@ -32,10 +31,6 @@ def shared(postgres, tmp_path_factory):
     commands.send("first", "second")
     commands.lakehouse("run", "files", commands.landing)
     return commands
-
-
-def names(commands):
-    return commands.lakehouse("query", NAMES, "--csv").splitlines()[1:]
 
 
 @pytest.mark.parametrize(
@@ -99,10 +94,10 @@ def test_others_ask_while_dbt_is_at_work(shared):
         for line in run.stdout:
             if "START sql" in line:
                 break
-        assert names(shared)[:2] == ["first", "second"]
+        assert shared.names()[:2] == ["first", "second"]
         run.stdout.read()
     assert run.returncode == 0
-    assert names(shared) == ["first", "second", "third"]
+    assert shared.names() == ["first", "second", "third"]
 
 
 def test_of_two_runs_at_once_each_commit_is_made_by_one(shared):
@@ -139,7 +134,7 @@ def test_who_was_killed_keeps_nobody_out(shared):
                 break
         killed.send_signal(signal.SIGKILL)
     shared.dbt("run")
-    assert names(shared)[-1] == "before the kill"
+    assert shared.names()[-1] == "before the kill"
 
 
 def test_a_shared_lakehouse_is_opened_with_its_metastore_alone(shared, monkeypatch):
@@ -164,14 +159,14 @@ def test_a_hive_metastore_may_be_killed_and_started_again(shared, postgres, tmp_
     shared.send("through thrift")
     with hive_metastore(address, tmp_path, port):
         shared.lakehouse("run", "files", shared.landing)
-        assert names(shared)[-1] == "through thrift"
+        assert shared.names()[-1] == "through thrift"
     said = shared.lakehouse("query", "select 1", code=2)
     assert f"LAKEHOUSE_METASTORE=thrift://127.0.0.1:{port}: nothing answers at" in said
     # Landing needs no metastore.
     shared.send("landed without it")
     assert "1 messages" in shared.lakehouse("ingest", "files", shared.landing)
     with hive_metastore(address, tmp_path, port):
-        assert names(shared)[-1] == "through thrift"
+        assert shared.names()[-1] == "through thrift"
 
 
 def test_a_lakehouse_begins_to_share_a_metastore(postgres, tmp_path):
@@ -183,5 +178,5 @@ def test_a_lakehouse_begins_to_share_a_metastore(postgres, tmp_path):
     address = f"{postgres.address()}?user={USER}&password={PASSWORD}"
     commands.environment["LAKEHOUSE_METASTORE"] = address
     commands.dbt("run")
-    assert names(commands) == ["first", "second"]
+    assert commands.names() == ["first", "second"]
     assert len(list(commands.home.rglob("_delta_log/*.json"))) == commits

@@ -36,13 +36,13 @@ def relocate(spark: SparkSession, url: str, home: Path) -> None:
     if not (home / "metastore_db" / "service.properties").exists():
         return
     with _transaction(spark, url) as connection:
-        if not _texts(connection, "select tablename from sys.systables where tablename = 'DBS'"):
+        if not texts(connection, "select tablename from sys.systables where tablename = 'DBS'"):
             return  # a run was killed before Hive had made its tables
         here, former = f"file:{home}", set()
         for query, behind in FORMER:
             former |= {
                 path.removesuffix(behind)
-                for path in _texts(connection, query)
+                for path in texts(connection, query)
                 if path.startswith("file:/") and path.endswith(behind)
             }
         for there in sorted(former - {here}):
@@ -81,7 +81,7 @@ def _replace_in_views(connection: JavaObject, column: str, there: str, here: str
         update.execute()
 
 
-def _texts(connection: JavaObject, query: str) -> list[str]:
+def texts(connection: JavaObject, query: str) -> list[str]:
     """Return the first column of a query."""
     found, texts = connection.createStatement().executeQuery(query), []
     while found.next():
@@ -119,7 +119,7 @@ def widen_view_texts(spark: SparkSession, url: str) -> None:
     """
     spark.sql("show databases")  # the first question lets Hive make its tables
     with _transaction(spark, url) as connection:
-        narrow = _texts(connection, NARROW)
+        narrow = texts(connection, NARROW)
         statement = connection.createStatement()
         for name in (name for name in VIEW_TEXTS if name in narrow):
             statement.execute(f"alter table app.tbls add column long_{name} clob")

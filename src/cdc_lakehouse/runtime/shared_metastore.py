@@ -21,6 +21,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError, cannot_write
+from cdc_lakehouse.runtime.metastore import texts
 from cdc_lakehouse.runtime.paths import lakehouse_dir, make_folder
 from cdc_lakehouse.runtime.servers import refusals
 
@@ -84,8 +85,8 @@ class SharedMetastore:
         """
         statement = connection.createStatement()
         statement.execute(f"select pg_advisory_lock({MAKING_TABLES})")
-        found = _texts(statement, """select to_regclass('"VERSION"')::text""")
-        versions = _texts(statement, 'select "SCHEMA_VERSION" from "VERSION"') if found[0] else []
+        found = texts(connection, """select to_regclass('"VERSION"')::text""")
+        versions = texts(connection, 'select "SCHEMA_VERSION" from "VERSION"') if found[0] else []
         if versions and not versions[0].startswith("2.3."):
             raise LakehouseError(
                 f"LAKEHOUSE_METASTORE={self.address} holds the tables of Hive Metastore "
@@ -229,11 +230,3 @@ def _metastore_classes() -> list[str]:
         text = archive.read("package.jdo").decode()
     package = re.search(r'<package name="([\w.]+)"', text)[1]
     return [f"{package}.{name}" for name in re.findall(r'<class name="(\w+)"', text)]
-
-
-def _texts(statement: JavaObject, query: str) -> list[str]:
-    found, texts = statement.executeQuery(query), []
-    while found.next():
-        texts.append(found.getString(1))
-    found.close()
-    return texts
