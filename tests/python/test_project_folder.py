@@ -95,6 +95,7 @@ def listing(folder):
     return {path: path.lstat().st_mtime_ns for path in paths if not path.is_dir()}
 
 
+@pytest.mark.long
 def test_commands_run_from_anywhere_in_any_locale_on_a_project_that_stays_as_it_is(tmp_path):
     home = tmp_path / "données 订单"
     checkout = home / "project"

@@ -88,6 +88,7 @@ def test_a_metastore_that_does_not_answer_is_named():
         named.check_reachable()
 
 
+@pytest.mark.long
 def test_others_ask_while_dbt_is_at_work(shared):
     shared.send("third")
     with shared.begin(*shared.command("run", "files", shared.landing)) as run:
@@ -125,6 +126,7 @@ def test_of_two_runs_at_once_each_commit_is_made_by_one(shared):
     assert shared.lakehouse("query", counted, "--csv") == "things,events,different\n5,5,5\n"
 
 
+@pytest.mark.long
 def test_who_was_killed_keeps_nobody_out(shared):
     shared.send("before the kill")
     shared.lakehouse("ingest", "files", shared.landing)
@@ -151,6 +153,7 @@ def test_a_wrong_password_is_refused_in_a_sentence(shared, monkeypatch):
     assert "guessed" not in said
 
 
+@pytest.mark.long
 def test_a_hive_metastore_may_be_killed_and_started_again(shared, postgres, tmp_path, monkeypatch):
     """It reads the tables that another process has made in the database."""
     (port,) = _free_ports(1)
