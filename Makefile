@@ -46,6 +46,7 @@ broker: setup
 	python tests/python/broker.py
 	python tests/python/directory.py
 	python tests/python/metastore.py
+	python tests/python/object_storage.py
 
 setup: .venv/.complete ## make the environment in .venv, with what the tests need
 

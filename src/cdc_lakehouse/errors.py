@@ -3,7 +3,6 @@
 import errno
 import os
 import re
-from pathlib import Path
 
 # What a write fails with, whatever is written; a read fails with none of them.
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -29,9 +28,11 @@ class LakehouseError(Exception):
     """Something a user can act on: the text names the thing, what was found and what to do."""
 
 
-def cannot_write(path: Path, error: OSError) -> LakehouseError:
+def cannot_write(path: object, error: OSError) -> LakehouseError:
     """Return the error of a path in LAKEHOUSE_DIR that cannot be written: why, and what to do."""
-    if error.errno in DISK_FULL:
+    if "://" in str(path):
+        remedy = "Correct LAKEHOUSE_DIR, the endpoint or the credentials, and run again."
+    elif error.errno in DISK_FULL:
         remedy = "Free room there and run again; that completes what was begun."
     elif error.errno in NOT_WRITABLE:
         remedy = "Make it writable, or let LAKEHOUSE_DIR name a folder that is."

@@ -178,6 +178,30 @@ def test_who_slept_for_longer_than_a_lease_ends_though_its_file_is_there(home):
         assert other.process.wait(60) == 1
 
 
+def test_who_hangs_as_it_renews_its_lease_ends_when_that_is_lost():
+    hangs = "leases.renew = lambda path: __import__('time').sleep(600)\n"
+    with Other(before=SLOW + hangs) as other:
+        assert other.say("bronze") == "held"
+        assert other.process.wait(60) == 1
+
+
+def test_on_s3_one_process_writes_beside_readers(monkeypatch):
+    monkeypatch.setattr(locks, "storage_scheme", lambda: "s3a")
+    with locks.hold_tables_alone("Wait."), locks.hold_tables("Wait.", to_write=True):
+        pass
+    with Other() as one, Other() as two, Other("shared") as reader:
+        assert reader.say("readers") == "held"
+        assert [one.say("writer"), two.say("bronze-writer")] == ["held", "held"]
+        locks.hold_tables("Wait.", to_write=False).close()
+        with pytest.raises(LakehouseError, match=f"in use by process {one.process.pid}"):
+            locks.hold_tables("Wait.", to_write=True)
+        with pytest.raises(LakehouseError, match="On S3 one process at a time writes bronze"):
+            locks.hold_to_commit()
+        assert [one.say("close"), two.say("close")] == ["closed", "closed"]
+        with locks.hold_tables("Wait.", to_write=True), locks.hold_to_commit():
+            assert "is in use by" in one.say("writer")
+
+
 def test_of_many_that_begin_at_once_never_two_hold_a_name():
     """Each notes when it held it; no two of these times overlap."""
     with ThreadPoolExecutor(4) as pool:

@@ -81,14 +81,6 @@ def test_the_lakehouse_is_relative_to_the_project(folders, monkeypatch, name, fo
         assert lakehouse_dir() == folders / found
 
 
-@pytest.mark.parametrize("name", ["s3a://bucket/lake", "abfss://c@a/lake", "file:/srv/lake"])
-def test_the_lakehouse_is_a_folder_and_no_address(monkeypatch, name):
-    """A folder of that name would be made in the project, in silence."""
-    monkeypatch.setenv("LAKEHOUSE_DIR", name)
-    with pytest.raises(LakehouseError, match=f"LAKEHOUSE_DIR={name} is an address"):
-        lakehouse_dir()
-
-
 def listing(folder):
     """Return the files of a project, and when they were written; Python's own cache is left out."""
     paths = (path for path in folder.rglob("*") if "__pycache__" not in path.parts)

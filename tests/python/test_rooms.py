@@ -18,7 +18,10 @@ LEVELS = (
         MACROS: "where the adapter's macros lie",
         "udfs": "functions of bytes and texts that views ask",
     },
-    {f"{PACKAGE}.routes": "seeds/topics.csv: which topic carries which format"},
+    {
+        f"{PACKAGE}.routes": "seeds/topics.csv: which topic carries which format",
+        f"{PACKAGE}.storage": "files of a lakehouse, in a folder or in object storage",
+    },
     {f"{PACKAGE}.runtime": "paths, locks, settings and sessions of Spark, Java and its jars"},
     {f"{PACKAGE}.delta": "what only Delta knows: its log, its files, columns, the watermark"},
     {f"{PACKAGE}.bronze": "tables of the messages as they came, changes and removals of them"},

@@ -5,13 +5,11 @@ data subject; every later step may be done twice, and the file goes last.
 """
 
 import json
-import os
 import uuid
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -24,6 +22,7 @@ from cdc_lakehouse.delta.commit import USER_METADATA, set_for_one_statement
 from cdc_lakehouse.delta.kept import forget
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.sql import quoted
+from cdc_lakehouse.storage.files import Location, write_whole
 
 # As tables and records name them.
 ERASURE, EXPIRY = "erasure", "retention"
@@ -63,14 +62,7 @@ class Removal:
 
     def begin(self) -> None:
         """Write the removal down."""
-        path = self._path()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial")
-        with open(partial, "w") as file:
-            json.dump(asdict(self), file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.rename(path)
+        write_whole(self._path(), json.dumps(asdict(self)))
 
     def remove_messages(self, spark: SparkSession, condition: str = "true") -> None:
         """Delete the messages in one commit, and list them in bronze.removed_messages.
@@ -143,7 +135,7 @@ class Removal:
             .first()[0]
         )
 
-    def _path(self) -> Path:
+    def _path(self) -> Location:
         return _folder() / f"{self.began_at.replace(':', '')}-{self.number}.json"
 
 
@@ -192,5 +184,5 @@ def rows_frame(spark: SparkSession, rows: Iterable[Row | list]) -> DataFrame:
     return spark.createDataFrame([list(row) for row in rows], columns)
 
 
-def _folder() -> Path:
+def _folder() -> Location:
     return lakehouse_dir() / "removals"

@@ -8,8 +8,10 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 from cdc_lakehouse.delta.log import is_table, transaction_version
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime.locks import hold_to_commit
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.sql import identifier, quoted
+from cdc_lakehouse.storage.files import Location
 
 # What tells a message from all others, however often it is delivered.
 IDENTITY = ["topic", "partition", "offset"]
@@ -110,7 +112,9 @@ def attach_tables(spark: SparkSession) -> None:
     Raises:
         LakehouseError: a metastore that is not of this folder alone names another one.
     """
-    create_tables(spark)
+    if not all(is_table(folder_of(name)) for name in TABLES):
+        with hold_to_commit():
+            create_tables(spark)
     if not all(spark.catalog.tableExists(f"bronze.{name}") for name in TABLES):
         spark.sql("create schema if not exists bronze")
         for name in TABLES:
@@ -124,8 +128,9 @@ def attach_tables(spark: SparkSession) -> None:
                 if not spark.catalog.tableExists(f"bronze.{name}"):
                     raise
     catalog = spark._jsparkSession.sharedState().externalCatalog()
-    named = catalog.getTable("bronze", MESSAGES).location().getPath()
+    location = catalog.getTable("bronze", MESSAGES).location()
     folder = folder_of(MESSAGES)
+    named = location.getPath() if isinstance(folder, Path) else location.toString()
     if named != str(folder):
         raise LakehouseError(
             f"The metastore has bronze.messages in {named}, but LAKEHOUSE_DIR has it in {folder}. "
@@ -173,7 +178,7 @@ def append(frame: DataFrame, name: str) -> DataFrameWriter:
     return frame.write.format("delta").mode("append").option("path", str(folder_of(name)))
 
 
-def folder_of(name: str) -> Path:
+def folder_of(name: str) -> Location:
     """Return the folder of the bronze table `name`."""
     return warehouse_path("bronze", name)
 

@@ -6,13 +6,13 @@ rows would send all of them through a shuffle.
 
 import time
 from collections.abc import Collection, Iterable
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse.delta.log import delta_log
+from cdc_lakehouse.storage.files import Location
 
 
 class Append:
@@ -21,7 +21,7 @@ class Append:
     Whoever is killed before that leaves files that VACUUM deletes, as every write does.
     """
 
-    def __init__(self, spark: SparkSession, path: Path) -> None:
+    def __init__(self, spark: SparkSession, path: Location) -> None:
         self.spark, self.path = spark, path
         self._log = delta_log(spark, path)
         self._transaction = self._log.startTransaction()

@@ -4,13 +4,12 @@ What they keep holds as long as rows are only appended there. Who changes or rem
 forget first: a summary that keeps nothing reads all, and is right at any moment.
 """
 
-from pathlib import Path
-
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.delta.log import last_checksum, last_transactions, tables_in
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.sql import identifier
+from cdc_lakehouse.storage.files import Location
 
 SUFFIX = "_kept"  # of the name of a summary
 SCHEMA = "silver"
@@ -23,7 +22,7 @@ def kept_tables() -> list[str]:
     return [f"{SCHEMA}.{name}" for name in names if name.endswith(SUFFIX)]
 
 
-def keeps_nothing(path: Path) -> bool:
+def keeps_nothing(path: Location) -> bool:
     """Tell whether a table is known to have no rows, from its latest checksum."""
     return (last_checksum(path) or {}).get("numFiles") == 0
 

@@ -2,38 +2,39 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse.storage.files import Location
+
 LOG = "_delta_log"  # the folder of a table that holds its commits
 
 
-def snapshot(spark: SparkSession, path: Path):
+def snapshot(spark: SparkSession, path: Location):
     """Return the latest state of the table in a folder, an object of Delta's."""
     nothing = spark._jvm.scala.Option.empty()
     return delta_log(spark, path).update(False, nothing, nothing)
 
 
-def latest_version(spark: SparkSession, path: Path) -> int:
+def latest_version(spark: SparkSession, path: Location) -> int:
     """Return the number of the table's latest commit."""
     return snapshot(spark, path).version()
 
 
-def live_files(spark: SparkSession, path: Path) -> tuple[int, int]:
+def live_files(spark: SparkSession, path: Location) -> tuple[int, int]:
     """Return number and bytes of the files that the table consists of."""
     latest = snapshot(spark, path)
     return latest.numOfFiles(), latest.sizeInBytes()
 
 
-def clean_log(spark: SparkSession, path: Path) -> None:
+def clean_log(spark: SparkSession, path: Location) -> None:
     """Write a checkpoint, and delete the commits that Delta need not keep any longer."""
     latest = snapshot(spark, path)
     latest.deltaLog().checkpointAndCleanUpDeltaLog(latest, spark._jvm.scala.Option.empty())
 
 
-def table_properties(spark: SparkSession, path: Path) -> dict[str, str]:
+def table_properties(spark: SparkSession, path: Location) -> dict[str, str]:
     """Return the properties of the table in a folder."""
     return properties_of(spark, snapshot(spark, path))
 
@@ -44,7 +45,7 @@ def properties_of(spark: SparkSession, state) -> dict[str, str]:
     return dict(spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava(found))
 
 
-def transaction_version(spark: SparkSession, path: Path, application: str) -> int:
+def transaction_version(spark: SparkSession, path: Location, application: str) -> int:
     """Return the newest transaction version of `application` in the table, -1 if there is none."""
     marks = last_transactions(path)
     if marks is not None:
@@ -54,7 +55,7 @@ def transaction_version(spark: SparkSession, path: Path, application: str) -> in
     return found.get() if found.isDefined() else -1
 
 
-def last_checksum(path: Path) -> dict | None:
+def last_checksum(path: Location) -> dict | None:
     """Return what Delta wrote beside the table's latest commit: sizes, transactions, metadata.
 
     It takes no Spark.
@@ -69,13 +70,13 @@ def last_checksum(path: Path) -> dict | None:
         return None
 
 
-def last_transactions(path: Path) -> dict[str, int] | None:
+def last_transactions(path: Location) -> dict[str, int] | None:
     """Return the newest transaction version of each application; None if the log must be read."""
     marks = (last_checksum(path) or {}).get("setTransactions")
     return None if marks is None else {mark["appId"]: mark["version"] for mark in marks}
 
 
-def bytes_since(path: Path, version: int | None) -> int | None:
+def bytes_since(path: Location, version: int | None) -> int | None:
     """Return how many bytes of files have come after `version` of a table; None of it is all.
 
     Returns:
@@ -90,7 +91,7 @@ def bytes_since(path: Path, version: int | None) -> int | None:
     return sum(file["size"] for file in added if file["dataChange"])
 
 
-def partitions_since(path: Path, version: int, last: int, column: str) -> set[str] | None:
+def partitions_since(path: Location, version: int, last: int, column: str) -> set[str] | None:
     """Return the values of a partitioning column in what commits have written.
 
     Args:
@@ -113,7 +114,7 @@ def partitions_since(path: Path, version: int, last: int, column: str) -> set[st
     return values
 
 
-def appended_since(path: Path, version: int, last: int, saying: str) -> list[list[dict]] | None:
+def appended_since(path: Location, version: int, last: int, saying: str) -> list[list[dict]] | None:
     """Return the files that each commit after `version` up to `last` has appended to a table.
 
     Returns:
@@ -136,7 +137,7 @@ def appended_since(path: Path, version: int, last: int, saying: str) -> list[lis
     return appended
 
 
-def last_user_metadata(path: Path) -> str | None:
+def last_user_metadata(path: Location) -> str | None:
     """Return the text of ours that the table's latest commit keeps; None if it has none."""
     last = _last_commit(path)
     try:
@@ -146,12 +147,12 @@ def last_user_metadata(path: Path) -> str | None:
     return said[0] if said else None
 
 
-def earliest_version(path: Path) -> int | None:
+def earliest_version(path: Location) -> int | None:
     """Return the number of the oldest commit that the table's log still holds."""
     return min((int(commit.stem) for commit in _commits(path)), default=None)
 
 
-def is_table(path: Path) -> bool:
+def is_table(path: Location) -> bool:
     """Tell whether the folder holds a Delta table.
 
     It does not while its first commit is not made, or if that was killed.
@@ -159,12 +160,12 @@ def is_table(path: Path) -> bool:
     return _last_commit(path) is not None
 
 
-def tables_in(folder: Path) -> list[Path]:
+def tables_in(folder: Location) -> list[Location]:
     """Return the folders in `folder` that hold Delta tables, sorted."""
     return sorted(path for path in folder.glob("*") if is_table(path))
 
 
-def committed_at(path: Path) -> float:
+def committed_at(path: Location) -> float:
     """Return when the table's latest commit was written, in seconds since 1970; 0 if there is none.
 
     It takes no Spark.
@@ -173,17 +174,17 @@ def committed_at(path: Path) -> float:
     return commit.stat().st_mtime if commit else 0.0
 
 
-def count_commits(path: Path) -> int:
+def count_commits(path: Location) -> int:
     """Return how many commits the table's log still holds."""
     return sum(1 for _ in _commits(path))
 
 
-def live_files_in_log(path: Path) -> list[dict] | None:
+def live_files_in_log(path: Location) -> list[dict] | None:
     """Return the files that a table consists of, from its latest checksum; None of many files."""
     return (last_checksum(path) or {}).get("allFiles")
 
 
-def count_rows(spark: SparkSession, path: Path) -> int:
+def count_rows(spark: SparkSession, path: Location) -> int:
     """Return the number of rows of a table, from its latest checksum if that names its files."""
     try:
         return sum(
@@ -195,7 +196,7 @@ def count_rows(spark: SparkSession, path: Path) -> int:
         return spark.read.format("delta").load(str(path)).count()
 
 
-def keeps_rows_since(path: Path, version: int) -> bool:
+def keeps_rows_since(path: Location, version: int) -> bool:
     """Tell whether no commit after `version` of a table can have taken rows away.
 
     DELETE, MERGE, RESTORE and a rebuild may have; compaction has not. It has if that is not known:
@@ -211,7 +212,7 @@ def keeps_rows_since(path: Path, version: int) -> bool:
         return False
 
 
-def read_beside(spark: SparkSession, path: Path, name: str) -> str | None:
+def read_beside(spark: SparkSession, path: Location, name: str) -> str | None:
     """Return the text of a file in a table's folder; None if it cannot be read."""
     log = delta_log(spark, path)
     file = spark._jvm.org.apache.hadoop.fs.Path(str(path / name))
@@ -221,7 +222,7 @@ def read_beside(spark: SparkSession, path: Path, name: str) -> str | None:
         return None
 
 
-def write_beside(spark: SparkSession, path: Path, name: str, text: str) -> None:
+def write_beside(spark: SparkSession, path: Location, name: str, text: str) -> None:
     """Write a file in a table's folder, whole or not at all, wherever Delta can keep a table.
 
     Args:
@@ -236,14 +237,14 @@ def write_beside(spark: SparkSession, path: Path, name: str, text: str) -> None:
     log.store().write(file, lines, True, log.newDeltaHadoopConf())
 
 
-def delta_log(spark: SparkSession, path: Path):
+def delta_log(spark: SparkSession, path: Location):
     """Return Delta's object for a table's log, which has not looked for new commits."""
     # Delta reads a checkpoint lazily, in the session of the thread, which no query may have set.
     spark._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
     return spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(path))
 
 
-def _actions_since(path: Path, version: int, last: int | None = None) -> Iterator[dict]:
+def _actions_since(path: Location, version: int, last: int | None = None) -> Iterator[dict]:
     """Yield what the commits after `version` of a table, up to `last`, did: the log's files.
 
     Raises:
@@ -256,9 +257,9 @@ def _actions_since(path: Path, version: int, last: int | None = None) -> Iterato
         yield from _actions_of(path, commit)
 
 
-def _actions_of(path: Path, commit: int) -> Iterator[dict]:
-    with open(path / LOG / f"{commit:020}.json", encoding="utf-8") as actions:
-        yield from map(json.loads, actions)
+def _actions_of(path: Location, commit: int) -> Iterator[dict]:
+    actions = (path / LOG / f"{commit:020}.json").read_text(encoding="utf-8")
+    yield from map(json.loads, filter(None, actions.split("\n")))
 
 
 def _user_metadata(actions: Iterable[dict]) -> list[str | None]:
@@ -268,9 +269,9 @@ def _user_metadata(actions: Iterable[dict]) -> list[str | None]:
     ]
 
 
-def _last_commit(path: Path) -> Path | None:
+def _last_commit(path: Location) -> Location | None:
     return max(_commits(path), default=None)
 
 
-def _commits(path: Path) -> Iterator[Path]:
+def _commits(path: Location) -> Iterator[Location]:
     return (path / LOG).glob("[0-9]*[0-9].json")

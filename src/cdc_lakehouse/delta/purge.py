@@ -1,13 +1,13 @@
 """Remove from disk what a Delta table no longer shows: rows, files, change feed and its log."""
 
 import re
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.delta.commit import set_for_one_statement
 from cdc_lakehouse.delta.log import LOG, snapshot
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime.paths import located
 
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 KEPT_FOR = "delta.deletedFileRetentionDuration"
@@ -43,7 +43,7 @@ def purge(spark: SparkSession, table: str) -> None:
 def _shorten_log(spark: SparkSession, table: str) -> None:
     """Write a checkpoint and delete all of the log before it: commits hold statistics of files."""
     location = spark.sql(f"describe detail {table}").first().location
-    folder = Path(location.removeprefix("file:")) / LOG
+    folder = located(location) / LOG
     latest = snapshot(spark, folder.parent)
     latest.deltaLog().checkpoint(latest, spark._jvm.scala.Option.empty())
     if not list(folder.glob(f"{latest.version():020}.checkpoint*.parquet")):

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from cdc_lakehouse.bronze.deliveries import LARGE
 from cdc_lakehouse.errors import DISK_FULL, cannot_write
-from cdc_lakehouse.runtime.paths import lakehouse_dir
+from cdc_lakehouse.runtime.paths import work_dir
 
 PARQUET = ".parquet"
 LINES = tuple(end + gz for end in (".json", ".jsonl", ".txt") for gz in ("", ".gz"))
@@ -76,7 +76,7 @@ class File:
 def find_files(root: str, refuse: Callable[[str, Exception], None]) -> Iterator[str]:
     """Yield the files below `root` in the order of their paths; `refuse` what is no such file."""
     own = ("warehouse", "tmp", "metastore_db", "locks", "leases", "removals", "timings")
-    own = {str(lakehouse_dir() / name) for name in own}
+    own = {str(work_dir() / name) for name in own}
     found, walk = [root], ()
     if os.path.isdir(root):
         found, walk = [], os.walk(root, onerror=lambda error: refuse(error.filename, error))

@@ -29,10 +29,11 @@ from cdc_lakehouse.ingest.files import (
 )
 from cdc_lakehouse.ingest.report import IngestReport, problem, progress
 from cdc_lakehouse.routes import Routes, read_routes
-from cdc_lakehouse.runtime.locks import hold
-from cdc_lakehouse.runtime.paths import lakehouse_dir, make_folder, warehouse_path
+from cdc_lakehouse.runtime.locks import hold, hold_to_commit
+from cdc_lakehouse.runtime.paths import warehouse_path, work_dir
 from cdc_lakehouse.runtime.session import MANY_BYTES, compile_plans, open_session, stopping
 from cdc_lakehouse.runtime.timings import Recorder, Step
+from cdc_lakehouse.storage.files import make_folder
 
 APPLICATION = "lakehouse ingest files"
 COMPRESSION = 8  # times that the text of messages is longer than it is in a table
@@ -101,10 +102,10 @@ def _existing(path: str | Path) -> str:
 @contextmanager
 def _writing(timings: Recorder) -> Iterator[tuple[SparkSession, Path]]:
     """Yield Spark and a folder to stage files in, to the one ingest of files at work."""
-    temporary = make_folder(lakehouse_dir() / "tmp")
+    temporary = make_folder(work_dir() / "tmp")
     busy = "One ingest of files runs at a time: run again when it has ended."
     again = "When the cause is removed, the next run completes what was begun."
-    with hold("ingest", busy), stopping("The ingest", again):
+    with hold("ingest", busy), hold_to_commit(), stopping("The ingest", again):
         for left_over in temporary.glob("ingest-*"):
             shutil.rmtree(left_over)
         with tempfile.TemporaryDirectory(prefix="ingest-", dir=temporary) as staging:

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -14,10 +13,11 @@ from cdc_lakehouse.bronze.tables import IDENTITY
 from cdc_lakehouse.delta.log import is_table, transaction_version
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.locks import hold, hold_to_commit
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import open_session, stopping
 from cdc_lakehouse.sql import quoted
+from cdc_lakehouse.storage.files import Location
 
 AGE = r"[0-9]+ (hour|day|week|month|year)s?"
 
@@ -55,7 +55,8 @@ def expire_messages(older_than: str, dry_run: bool = False) -> str:
     Raises:
         LakehouseError: see `expire`; or another process rewrites bronze, or Spark failed.
     """
-    with hold("bronze", "Only one can rewrite bronze at a time: wait for it to end."):
+    busy = "Only one can rewrite bronze at a time: wait for it to end."
+    with hold("bronze", busy), hold_to_commit():
         again = "Run again when the cause is removed; that completes what was begun."
         with stopping("The expiry", again):
             spark = open_session(metastore=False)
@@ -88,7 +89,7 @@ def expire(spark: SparkSession, older_than: str, dry_run: bool = False) -> Expir
         expired.completed += removal.messages
     age = f"current_timestamp() - interval {older_than}"
     before = spark.sql(f"select cast({age} as string)").first()[0]
-    settled = _settled_before(spark, str(events), before)
+    settled = _settled_before(spark, events, before)
     counts = settled.agg(F.count("*"), F.count_if("is_rejected")).first()
     expired.messages, expired.rejected = counts
     if expired.messages and not dry_run:
@@ -105,9 +106,9 @@ def _drop(spark: SparkSession, removal: Removal) -> None:
     removal.end(spark)
 
 
-def _settled_before(spark: SparkSession, events: str, before: str) -> DataFrame:
+def _settled_before(spark: SparkSession, events: Location, before: str) -> DataFrame:
     """Return the identities all of whose deliveries are old, and read and settled by silver."""
-    mark = transaction_version(spark, Path(events), "bronze.messages")
+    mark = transaction_version(spark, events, "bronze.messages")
     read = version_of(mark)
     old = (
         bronze.read(spark, bronze.MESSAGES)
@@ -118,7 +119,7 @@ def _settled_before(spark: SparkSession, events: str, before: str) -> DataFrame:
         )
         .where(f"ingested_at < timestamp {quoted(before)} and version <= {read}")
     )
-    outcomes = spark.read.format("delta").load(events)
+    outcomes = spark.read.format("delta").load(str(events))
     shards = outcomes.where("format = 'oceanbase_avro' and sequence is not null")
     whole = shards.where("kind <> 'control'").select("topic", "sequence")
     waiting = shards.where("kind = 'control'").join(whole, ["topic", "sequence"], "left_anti")

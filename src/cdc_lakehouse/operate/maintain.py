@@ -8,7 +8,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -27,12 +26,19 @@ from cdc_lakehouse.delta.log import (
 )
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.runtime.locks import Lock, hold, hold_tables_alone, known_locks
-from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
+from cdc_lakehouse.runtime.locks import (
+    Lock,
+    hold,
+    hold_tables_alone,
+    hold_to_commit,
+    known_locks,
+)
+from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path, work_dir
 from cdc_lakehouse.runtime.served import join_served
 from cdc_lakehouse.runtime.session import open_session, stopping
 from cdc_lakehouse.runtime.shared_metastore import is_shared
 from cdc_lakehouse.sql import identifier
+from cdc_lakehouse.storage.files import Location
 
 MEBIBYTE = 1 << 20
 FILE_SIZE = 128 * MEBIBYTE  # bytes; smaller files of a table are put together up to it
@@ -136,8 +142,7 @@ def maintain(
         deadline = began_at + wait
         with ExitStack() as held:
             soonest = max(deadline, began_at + BRIEFLY)
-            take = partial(hold, "bronze", WAIT)
-            if lock := _hold(take, soonest, "The tables of bronze", report):
+            if lock := _hold(_hold_bronze, soonest, "The tables of bronze", report):
                 held.enter_context(lock)
                 _maintain_schemas(spark, _is_bronze, retention, report)
         if held := _hold_tables(deadline, report):
@@ -176,13 +181,20 @@ def _hold(
         time.sleep(0.2)
 
 
-def _is_bronze(path: Path) -> bool:
+def _hold_bronze() -> Lock:
+    with ExitStack() as stack:
+        stack.enter_context(hold("bronze", WAIT))
+        stack.enter_context(hold_to_commit())
+        return stack.pop_all()
+
+
+def _is_bronze(path: Location) -> bool:
     return path.parent.name == "bronze.db"
 
 
 def _maintain_schemas(
     spark: SparkSession,
-    wanted: Callable[[Path], bool],
+    wanted: Callable[[Location], bool],
     retention: timedelta,
     report: MaintainReport,
 ) -> None:
@@ -197,7 +209,7 @@ def _maintain_schemas(
 
 
 def _maintain_table(
-    spark: SparkSession, path: Path, retention: timedelta, report: MaintainReport
+    spark: SparkSession, path: Location, retention: timedelta, report: MaintainReport
 ) -> None:
     table = f"delta.{identifier(str(path))}"
     done = Maintained(_name(path), *live_files(spark, path))
@@ -218,7 +230,7 @@ def _maintain_table(
     report.tables.append(done)
 
 
-def _lag_of_silver(spark: SparkSession, path: Path, retention: timedelta) -> str | None:
+def _lag_of_silver(spark: SparkSession, path: Location, retention: timedelta) -> str | None:
     """Say why files of bronze.messages have to stay; None if they need not.
 
     Silver reads its commits one by one, and for that also the files that compaction has replaced
@@ -247,13 +259,13 @@ def _lag_of_silver(spark: SparkSession, path: Path, retention: timedelta) -> str
     )
 
 
-def _name(path: Path) -> str:
+def _name(path: Location) -> str:
     return f"{path.parent.name.removesuffix('.db')}.{path.name}"
 
 
 def _remove_left_overs() -> int:
     """Remove what killed runs left in tmp, if none of this lakehouse runs; return how much."""
-    home = lakehouse_dir()
+    home = work_dir()
     oldest = time.time() - LEFT_OVER_AFTER.total_seconds()
     left = []
     for path in (home / "tmp").glob("*"):

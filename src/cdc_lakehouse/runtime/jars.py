@@ -17,6 +17,9 @@ NEEDED = HERE / "jars.xml"
 # Of the environment that this package is in; what `pip install --user` installs has one of its own.
 IS_OF_USER = HERE.is_relative_to(site.getusersitepackages())
 FOLDER = Path(site.getuserbase() if IS_OF_USER else sys.prefix, "share", "cdc_lakehouse", "jars")
+# Schemes of object storage, and what a set-up for each fetches, if it is known here: into a folder
+# of its own, whose jars are used for addresses of the scheme alone.
+SCHEMES = {"s3a": HERE / "jars_s3a.xml", "abfss": None, "gs": None}
 # Some mirrors lack the revision that belongs to Spark; without delegation tokens either will do.
 TOKEN_PROVIDERS = ("4.2.0", "4.0.0")
 
@@ -33,6 +36,17 @@ def fetch_jars() -> list[Path]:
             shutil.copy(NEEDED, FOLDER)
             return installed_jars()
     raise LakehouseError(f"The jars could not be fetched:\n{reason}")
+
+
+def fetch_storage_jars(scheme: str) -> list[Path]:
+    """Fetch what object storage of a scheme needs; a second call finds it there.
+
+    Raises:
+        LakehouseError: no usable Java, or the repository could not be reached.
+    """
+    if reason := retrieve(SCHEMES[scheme], FOLDER / scheme):
+        raise LakehouseError(f"The jars for {scheme}:// could not be fetched:\n{reason}")
+    return _jars_of(scheme)
 
 
 def retrieve(ivy_file: Path, folder: Path, *properties: str) -> str:
@@ -67,8 +81,11 @@ def retrieve(ivy_file: Path, folder: Path, *properties: str) -> str:
     return "\n".join(reason[-12:]) or done.stderr[-1000:] or "Ivy gave no reason."
 
 
-def installed_jars() -> list[Path]:
+def installed_jars(scheme: str = "") -> list[Path]:
     """Return the fetched jars.
+
+    Args:
+        scheme: of the object storage whose jars are wanted, too.
 
     Raises:
         LakehouseError: they have not been fetched yet, or for another version of this package.
@@ -80,4 +97,14 @@ def installed_jars() -> list[Path]:
         )
     if not jars:
         raise LakehouseError(f"{FOLDER} holds no jars. Run `lakehouse setup`.")
+    return jars + (_jars_of(scheme) if scheme else [])
+
+
+def _jars_of(scheme: str) -> list[Path]:
+    jars = sorted((FOLDER / scheme).glob("*.jar"))
+    if not jars:
+        remedy = "Put Hadoop's file system for it, with what that needs, there."
+        if SCHEMES[scheme]:
+            remedy = f"Run `lakehouse setup --storage {scheme}`."
+        raise LakehouseError(f"{FOLDER / scheme} holds no jars for {scheme}:// addresses. {remedy}")
     return jars

@@ -19,8 +19,9 @@ from typing import Any
 
 from pyspark import SparkContext
 
-from cdc_lakehouse.errors import LakehouseError, cannot_write
-from cdc_lakehouse.runtime.paths import lakehouse_dir, make_folder
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime.paths import lakehouse_dir
+from cdc_lakehouse.storage.files import renew, write_whole
 
 FOLDER = "leases"
 LEASE_SECONDS = 60  # after which a holder that has not renewed its lease has lost it
@@ -45,8 +46,7 @@ class Lease:
             LakehouseError: another process holds it; the text names the process.
         """
         self._name, self._is_shared = name, is_shared
-        folder = make_folder(lakehouse_dir() / FOLDER / name)
-        self._path = folder / f"{uuid.uuid4().hex}.json"
+        self._path = lakehouse_dir() / FOLDER / name / f"{uuid.uuid4().hex}.json"
         for attempt in range(ATTEMPTS):
             if attempt:
                 time.sleep(random.uniform(0.05, 0.5))
@@ -72,7 +72,6 @@ class Lease:
         self._path.unlink(missing_ok=True)
 
     def _write(self) -> None:
-        part = self._path.with_suffix(".part")
         command = " ".join([os.path.basename(sys.argv[0]), *sys.argv[1:]])[:200]
         holder = f"process {os.getpid()} of {socket.gethostname()} ({command})"
         about = {
@@ -83,12 +82,7 @@ class Lease:
             "holder": holder,
             "is_shared": self._is_shared,
         }
-        try:
-            part.write_text(json.dumps(about))
-            part.replace(self._path)
-            os.utime(self._path)
-        except OSError as error:
-            raise cannot_write(self._path, error) from None
+        write_whole(self._path, json.dumps(about))
 
     def _other_holder(self) -> str:
         """Return who else holds the name in a way that this lease cannot stand; nobody is empty."""
@@ -117,18 +111,23 @@ class Lease:
         return self._is_shared and about["is_shared"]
 
     def _renew(self) -> None:
+        attempt = None
         while not self._is_closed.wait(RENEW_SECONDS):
-            now = _clock()
-            if now - self._renewed_at > LEASE_SECONDS:
+            if _clock() - self._renewed_at > LEASE_SECONDS:
                 self._end_process()
-            try:
-                os.utime(self._path)
-                self._renewed_at = now
-            except FileNotFoundError:
-                if not self._is_closed.is_set():
-                    self._end_process()
-            except OSError:
-                pass  # tried again, for as long as the lease lasts
+            if attempt is None or not attempt.is_alive():  # storage that hangs answers late
+                attempt = threading.Thread(target=self._renew_once, args=(_clock(),), daemon=True)
+                attempt.start()
+
+    def _renew_once(self, now: float) -> None:
+        try:
+            renew(self._path)
+            self._renewed_at = now
+        except FileNotFoundError:
+            if not self._is_closed.is_set():
+                self._end_process()
+        except OSError:
+            pass  # tried again, for as long as the lease lasts
 
     def _end_process(self) -> None:
         """End at once, as if killed: another process may have begun, and both must not go on."""

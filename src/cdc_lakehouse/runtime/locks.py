@@ -13,12 +13,15 @@ from typing import IO
 from cdc_lakehouse.errors import LakehouseError, cannot_write
 from cdc_lakehouse.runtime import leases, shared_metastore
 from cdc_lakehouse.runtime.leases import Lease
-from cdc_lakehouse.runtime.paths import lakehouse_dir, make_folder
+from cdc_lakehouse.runtime.paths import lakehouse_dir, storage_scheme, work_dir
 from cdc_lakehouse.runtime.shared_metastore import SharedMetastore
+from cdc_lakehouse.storage.files import make_folder
 
 FOLDER = "locks"
 # The tables that have names, in the metastore; and those who only read them, where it is shared.
 TABLES, READERS = "metastore", "readers"
+# Where only one process may commit to a table at a time: the tables of bronze, and all others.
+BRONZE, WRITER = "bronze-writer", "writer"
 
 # All can be closed, and are by the end of a `with`.
 Lock = IO[str] | Lease | ExitStack
@@ -27,8 +30,8 @@ Lock = IO[str] | Lease | ExitStack
 def hold(name: str, remedy: str, is_shared: bool = False) -> Lock:
     """Take the lock `name` of this lakehouse.
 
-    It is a lease where the lakehouse shares its metastore. Otherwise it is a lock of the kernel,
-    which lets go of it when the process ends.
+    It is a lease where several machines may use the lakehouse. Otherwise it is a lock of the
+    kernel, which lets go of it when the process ends.
 
     Args:
         name: what is held.
@@ -39,16 +42,20 @@ def hold(name: str, remedy: str, is_shared: bool = False) -> Lock:
     Raises:
         LakehouseError: another process holds it; the text names the process.
     """
-    if shared_metastore.is_shared():
+    if _has_leases():
         return Lease(name, remedy, is_shared)
     return _flock(name, remedy)
+
+
+def _has_leases() -> bool:
+    return bool(storage_scheme()) or shared_metastore.is_shared()
 
 
 def hold_tables(remedy: str, to_write: bool) -> Lock:
     """Take what a process needs that reads or writes tables by their names.
 
     Where the metastore is shared others may do so at the same time: what they write is decided by
-    Delta, commit by commit.
+    Delta, commit by commit. On S3 it cannot, so that one process writes there at a time.
 
     Raises:
         LakehouseError: another process uses them, or `hold_tables_alone`.
@@ -56,9 +63,30 @@ def hold_tables(remedy: str, to_write: bool) -> Lock:
     if not shared_metastore.is_shared():
         return hold(TABLES, remedy)
     with ExitStack() as stack:
-        for name in (READERS, TABLES) if to_write else (READERS,):
-            stack.enter_context(hold(name, remedy, is_shared=True))
+        stack.enter_context(hold(READERS, remedy, is_shared=True))
+        if to_write:
+            stack.enter_context(hold(TABLES, remedy, is_shared=True))
+        if to_write and has_one_writer():
+            stack.enter_context(hold(WRITER, remedy))
         return stack.pop_all()
+
+
+def hold_to_commit() -> Lock:
+    """Take what a process needs that commits to tables of bronze, beside the lock of its work.
+
+    Raises:
+        LakehouseError: the lakehouse lies in S3, and another process has it.
+    """
+    remedy = "On S3 one process at a time writes bronze: run again when that one has ended."
+    return hold(BRONZE, remedy) if has_one_writer() else ExitStack()
+
+
+def has_one_writer() -> bool:
+    """Tell whether Delta has no way to keep two processes from making the same commit of a table.
+
+    S3 has it, but not the Hadoop calls by which Delta 4.4 writes its log.
+    """
+    return storage_scheme() == "s3a"
 
 
 def hold_tables_alone(remedy: str, are_read: bool = False) -> Lock:
@@ -93,7 +121,7 @@ def hold_to_serve() -> Lock:
 
 def known_locks() -> list[str]:
     """Return the names of all locks that were ever taken in this lakehouse, sorted."""
-    folder = leases.FOLDER if shared_metastore.is_shared() else FOLDER
+    folder = leases.FOLDER if _has_leases() else FOLDER
     return sorted(path.name for path in (lakehouse_dir() / folder).glob("*"))
 
 
@@ -107,8 +135,9 @@ def begin_sharing(metastore: SharedMetastore) -> None:
         return
     remedy = f"It can share {metastore.address} when that has ended."
     with ExitStack() as stack:
-        for name in sorted({TABLES, *os.listdir(make_folder(lakehouse_dir() / FOLDER))}):
-            stack.enter_context(_flock(name, remedy))
+        if not storage_scheme():
+            for name in sorted({TABLES, *os.listdir(make_folder(lakehouse_dir() / FOLDER))}):
+                stack.enter_context(_flock(name, remedy))
         shared_metastore.note_shared(metastore)
 
 
@@ -144,7 +173,7 @@ def refuse_other_java(lock: Path, patience: float = 20) -> None:
     deadline = time.monotonic() + patience
     while (holder := _posix_lock_holder(lock)) is not None:
         command = _command_of(holder)
-        is_other = command and str(lakehouse_dir()) not in command  # one that is ending has none
+        is_other = command and str(work_dir()) not in command  # one that is ending has none
         if is_other or time.monotonic() > deadline:
             raise LakehouseError(
                 f"{lock.parent} is in use by process {holder or 'unknown'} ({command[:200]}), "

@@ -1,43 +1,77 @@
 """Where the state of a lakehouse lies."""
 
+import hashlib
 import os
 import re
+from functools import partial
 from pathlib import Path
 
-from cdc_lakehouse.errors import LakehouseError, cannot_write
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime.driver import hadoop
+from cdc_lakehouse.runtime.jars import SCHEMES
 from cdc_lakehouse.runtime.project import project_folder
+from cdc_lakehouse.storage.files import Location
+from cdc_lakehouse.storage.objects import ObjectPath
+
+ADDRESS = re.compile(rf"({'|'.join(SCHEMES)})://[^/\s]+(/[^/\s]+)*")
 
 
-def lakehouse_dir() -> Path:
-    """Return the folder of all state: LAKEHOUSE_DIR, which is .lakehouse unless it is set.
+def lakehouse_dir() -> Location:
+    """Return where all that belongs to the lakehouse lies: LAKEHOUSE_DIR, or .lakehouse.
 
-    A relative name is relative to the project's folder.
+    A relative name of a folder is relative to the project's folder.
 
     Raises:
-        LakehouseError: it is an address, for example of object storage.
+        LakehouseError: it is an address, but none of object storage.
     """
-    name = os.environ.get("LAKEHOUSE_DIR") or ".lakehouse"
-    if re.match(r"[A-Za-z][\w+.-]*:/", name):
-        raise LakehouseError(
-            f"LAKEHOUSE_DIR={name} is an address and no folder. Name a folder of this machine, or "
-            "of a file system that all machines mount; a lakehouse cannot lie in object storage."
-        )
-    return Path(os.path.abspath(project_folder() / name))
+    if address := _address():
+        return located(address)
+    return Path(os.path.abspath(project_folder() / _given()))
 
 
-def warehouse_path(schema: str, table: str) -> Path:
+def work_dir() -> Path:
+    """Return the folder of what processes keep on this machine: logs, what Spark shuffles.
+
+    It is LAKEHOUSE_DIR, unless that is an address. Then it is a folder below .lakehouse of the
+    project, which may be deleted when no process is at work.
+    """
+    if not (address := _address()):
+        return lakehouse_dir()
+    name = re.sub(r"\W+", "_", address)
+    digest = hashlib.blake2b(address.encode(), digest_size=4).hexdigest()
+    return Path(os.path.abspath(project_folder() / ".lakehouse" / f"{name}-{digest}"))
+
+
+def storage_scheme() -> str:
+    """Return the scheme of the object storage that the lakehouse lies in; empty for a folder."""
+    return _address().partition("://")[0]
+
+
+def located(location: str) -> Location:
+    """Return what a location of Spark's names: file:/..., or an address of object storage."""
+    scheme = location.partition("://")[0]
+    if scheme in SCHEMES:
+        return ObjectPath(location, partial(hadoop, work_dir(), scheme))
+    return Path(location.removeprefix("file:"))
+
+
+def warehouse_path(schema: str, table: str) -> Location:
     """Return where the Delta table `schema.table` lives; Spark writes names in small letters."""
     return lakehouse_dir() / "warehouse" / f"{schema}.db".lower() / table.lower()
 
 
-def make_folder(path: Path) -> Path:
-    """Make a folder of LAKEHOUSE_DIR, unless it is there, and return it.
+def _given() -> str:
+    return os.environ.get("LAKEHOUSE_DIR") or ".lakehouse"
 
-    Raises:
-        LakehouseError: it cannot be made.
-    """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot_write(path, error) from None
-    return path
+
+def _address() -> str:
+    """Return LAKEHOUSE_DIR if it is an address of object storage, else an empty text."""
+    given = _given()
+    if not re.match(r"[A-Za-z][\w+.-]*:/", given):
+        return ""
+    if not ADDRESS.fullmatch(given.rstrip("/")):
+        raise LakehouseError(
+            f"LAKEHOUSE_DIR={given} is no address that a lakehouse can lie at. Write "
+            f"{', '.join(f'{scheme}://BUCKET/NAME' for scheme in SCHEMES)}, or name a folder."
+        )
+    return given.rstrip("/")

@@ -23,7 +23,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.runtime.paths import lakehouse_dir
+from cdc_lakehouse.runtime.paths import lakehouse_dir, work_dir
 from cdc_lakehouse.runtime.project import project_folder
 from cdc_lakehouse.runtime.shared_metastore import is_shared
 
@@ -91,8 +91,8 @@ def served_file() -> Path:
 
     Where a lakehouse is shared each machine may have one.
     """
-    name = f"served-{socket.gethostname()}.json" if is_shared() else "served.json"
-    return lakehouse_dir() / name
+    own = lakehouse_dir() != work_dir() or not is_shared()
+    return work_dir() / ("served.json" if own else f"served-{socket.gethostname()}.json")
 
 
 def join_served() -> Served | None:

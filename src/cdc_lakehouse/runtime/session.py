@@ -21,20 +21,20 @@ from cdc_lakehouse.errors import (
     short_message,
 )
 from cdc_lakehouse.runtime import served, standalone
+from cdc_lakehouse.runtime.driver import LOG4J, memory, standard_error_to
 from cdc_lakehouse.runtime.java import find_java, java_locale
 from cdc_lakehouse.runtime.locks import begin_sharing, refuse_other_java
 from cdc_lakehouse.runtime.meaning import refuse_other_meanings
 from cdc_lakehouse.runtime.metastore import relocate, widen_view_texts
-from cdc_lakehouse.runtime.paths import lakehouse_dir, make_folder
+from cdc_lakehouse.runtime.paths import lakehouse_dir, work_dir
 from cdc_lakehouse.runtime.settings import (
-    LOG4J,
     METASTORE_URL,
     has_own_metastore,
-    memory,
     metastore_url,
     settings,
 )
 from cdc_lakehouse.runtime.shared_metastore import refuse_own_metastore, shared_metastore
+from cdc_lakehouse.storage.files import make_folder
 
 # Up to so much, Spark needs longer to make and compile code of a plan than to interpret it: rows,
 # and bytes of table files, in which 4,000 messages seldom take less.
@@ -61,9 +61,9 @@ def open_session(
         LakehouseError: a setting that changes what values mean, no usable Java, the jars have not
             been fetched, no metastore answers, or Spark does not start.
     """
-    home, is_new = lakehouse_dir(), SparkContext._active_spark_context is None
-    for folder in ("tmp", "warehouse"):
-        make_folder(home / folder)
+    home, work, is_new = lakehouse_dir(), work_dir(), SparkContext._active_spark_context is None
+    make_folder(work / "tmp")
+    make_folder(home / "warehouse")
     shared = shared_metastore()
     if shared:
         begin_sharing(shared)
@@ -71,7 +71,7 @@ def open_session(
         shared.check_reachable()
     elif metastore and is_new:
         refuse_own_metastore()
-        refuse_other_java(home / "metastore_db" / "dbex.lck")
+        refuse_other_java(work / "metastore_db" / "dbex.lck")
     find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
@@ -82,29 +82,29 @@ def open_session(
     joins_cluster = is_new and standalone.is_cluster(master)
     if joins_cluster:
         standalone.check_reachable(master)
-        standalone.share_logging(home, LOG4J)
+        standalone.share_logging(work, LOG4J)
     try:
-        with _standard_error_to(home / "spark.log"), java_locale():
+        with standard_error_to(work / "spark.log"), java_locale():
             spark = builder.getOrCreate()
         configured = dict(spark.sparkContext.getConf().getAll())
         refuse_other_meanings(configured, "The configuration of Spark (spark-defaults.conf)")
         if metastore and is_new and has_own_metastore(values):
-            if values[METASTORE_URL] == metastore_url(home):
+            if values[METASTORE_URL] == metastore_url(work) and home == work:
                 relocate(spark, values[METASTORE_URL], home)
             widen_view_texts(spark, values[METASTORE_URL])
         if shared and metastore and is_new:
             shared.prepare(spark)
         if joins_cluster:
-            standalone.check_executors(spark, master, memory(), home)
+            standalone.check_executors(spark, master, memory(), work)
     except Exception as error:
         if is_new and SparkContext._active_spark_context is not None:
             SparkContext._active_spark_context.stop()  # the next call would take it for a sound one
         if isinstance(error, LakehouseError):
             raise
         if joins_cluster:
-            raise standalone.refused(master, home / "spark.log") from error
+            raise standalone.refused(master, work / "spark.log") from error
         said = " ".join(short_message(error).splitlines())
-        message = f"Spark did not start: {said} More in {home / 'spark.log'}."
+        message = f"Spark did not start: {said} More in {work / 'spark.log'}."
         raise LakehouseError(message) from error
     # It would print a stack if Java ended, beside the error of whoever called Java.
     spark.sparkContext._accumulatorServer.handle_error = lambda request, client_address: None
@@ -175,21 +175,4 @@ def gone_java() -> str:
             "LAKEHOUSE_MEMORY give it more"
         )
     how = f"signal {-code}" if code < 0 else f"code {code}"
-    return f"Spark's Java has ended with {how}; more in {lakehouse_dir() / 'spark.log'}"
-
-
-@contextmanager
-def _standard_error_to(path: Path) -> Iterator[None]:
-    """Let the processes that start meanwhile write their standard error to a file."""
-    try:
-        log = open(path, "ab")  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise cannot_write(path, error) from None
-    kept = os.dup(2)
-    with log:
-        os.dup2(log.fileno(), 2)
-        try:
-            yield
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+    return f"Spark's Java has ended with {how}; more in {work_dir() / 'spark.log'}"

@@ -4,20 +4,15 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from cdc_lakehouse.runtime import class_archive, standalone
+from cdc_lakehouse.runtime import standalone
+from cdc_lakehouse.runtime.driver import driver_settings, memory
 from cdc_lakehouse.runtime.jars import installed_jars
 from cdc_lakehouse.runtime.meaning import PINNED
-from cdc_lakehouse.runtime.paths import lakehouse_dir
+from cdc_lakehouse.runtime.paths import lakehouse_dir, storage_scheme, work_dir
 from cdc_lakehouse.runtime.shared_metastore import shared_metastore
 
 METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 DERBY = "jdbc:derby:;databaseName="
-LOG4J = Path(__file__).with_name("log4j2.properties")
-
-
-def memory() -> str:
-    """Return how much heap Spark may take: LAKEHOUSE_MEMORY, or what large messages need."""
-    return os.environ.get("LAKEHOUSE_MEMORY") or "4g"
 
 
 def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
@@ -31,34 +26,21 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         LakehouseError: LAKEHOUSE_MASTER names nothing to run on, or LAKEHOUSE_METASTORE nothing
             that keeps tables.
     """
-    home, master = lakehouse_dir(), standalone.master()
-    jars = [str(jar) for jar in installed_jars()]
+    home, work, scheme = lakehouse_dir(), work_dir(), storage_scheme()
+    master = standalone.master()
     cores = os.environ.get("LAKEHOUSE_CORES")
     if not standalone.is_cluster(master):
         cores = cores or str(os.cpu_count())
-    java_options = [
-        # A small run is spent compiling plans: one compiler and the simplest collector halve it.
-        # In a long one all cores would wait for the one that collects.
-        "-XX:+UseParallelGC" if is_long else "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-        "-XX:ReservedCodeCacheSize=256m",
-        "-XX:+ExitOnOutOfMemoryError -XX:+DisplayVMOutputToStderr",
-        class_archive.java_options(),
-        f"-Dlog4j2.configurationFile={LOG4J.as_uri()}",
-        f'"-Dderby.system.home={home}" "-Dderby.stream.error.file={home / "derby.log"}"',
-    ]
     values = {
         "spark.master": master or f"local[{cores}]",
         "spark.app.name": "cdc_lakehouse",
-        # On Java's own class path: what is in spark.jars has a loader that Hive closes at the end
-        # of a Thrift session, and no place in the archive of classes.
-        "spark.driver.extraClassPath": ":".join(jars),
-        "spark.driver.memory": memory(),
-        # Of it, what sorts and joins may fill before they go to disk; the rest is for messages.
+        **driver_settings(work, scheme, is_long),
+        # Of the memory, what sorts and joins may fill before they go to disk; the rest is for
+        # messages.
         "spark.memory.fraction": "0.3",
-        "spark.driver.extraJavaOptions": " ".join(java_options),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.local.dir": str(home / "tmp"),
+        "spark.local.dir": str(work / "tmp"),
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -94,7 +76,7 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         values["spark.sql.shuffle.partitions"] = cores
         values["spark.sql.sources.parallelPartitionDiscovery.parallelism"] = cores
     if standalone.is_cluster(master):
-        values |= {"spark.jars": ",".join(jars)}
+        values |= {"spark.jars": ",".join(map(str, installed_jars(scheme)))}
         values |= standalone.cluster_settings(cores, memory(), home)
     else:
         # Nothing outside this machine is meant to reach the embedded session.
@@ -102,7 +84,7 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
     if metastore:
         values["spark.sql.catalogImplementation"] = "hive"
         shared = shared_metastore()
-        values |= shared.settings if shared else {METASTORE_URL: metastore_url(home)}
+        values |= shared.settings if shared else {METASTORE_URL: metastore_url(work)}
         # The metastore repeats whatever fails, ten times after two seconds each.
         values["spark.hadoop.hive.hmshandler.retry.interval"] = "100ms"
         values["spark.hadoop.hive.hmshandler.retry.attempts"] = "3"
@@ -111,8 +93,8 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
     return values
 
 
-def metastore_url(home: Path) -> str:
-    return f"{DERBY}{home / 'metastore_db'};create=true"
+def metastore_url(work: Path) -> str:
+    return f"{DERBY}{work / 'metastore_db'};create=true"
 
 
 def has_own_metastore(values: Mapping[str, str]) -> bool:

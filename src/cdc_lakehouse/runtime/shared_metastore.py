@@ -20,10 +20,11 @@ from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.errors import LakehouseError, cannot_write
+from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.metastore import texts
-from cdc_lakehouse.runtime.paths import lakehouse_dir, make_folder
+from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.runtime.servers import refusals
+from cdc_lakehouse.storage.files import write_whole
 
 SERVER = r"(?:\[[0-9A-Fa-f:.]+\]|[^\s,/:?\[\]]+)"
 THRIFT = re.compile(rf"thrift://{SERVER}:\d{{1,5}}(?:,thrift://{SERVER}:\d{{1,5}})*")
@@ -168,13 +169,7 @@ def shares(metastore: SharedMetastore) -> bool:
 
 def note_shared(metastore: SharedMetastore) -> None:
     """Note in the lakehouse which metastore it shares, so that nobody opens one of its own."""
-    path = make_folder(lakehouse_dir()) / FILE
-    part = path.with_name(f".{FILE}.{os.getpid()}")
-    try:
-        part.write_text(f"{metastore.address}\n")
-        part.replace(path)
-    except OSError as error:
-        raise cannot_write(path, error) from None
+    write_whole(lakehouse_dir() / FILE, f"{metastore.address}\n")
 
 
 def refuse_own_metastore() -> None:

@@ -19,7 +19,8 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.runtime.paths import lakehouse_dir, make_folder
+from cdc_lakehouse.runtime.paths import work_dir
+from cdc_lakehouse.storage.files import make_folder
 
 FOLDER = "timings"
 # What Spark says of a stage, and the field of a step that is the sum of it.
@@ -140,7 +141,7 @@ class Recorder:
             if spark is not None:
                 _add_metrics(steps, spark)
             found = Timings(command, began_at, seconds, tuple(steps.values()))
-            folder = make_folder(lakehouse_dir() / FOLDER)
+            folder = make_folder(work_dir() / FOLDER)
             written = folder / f".{command}.{os.getpid()}"
             written.write_text(json.dumps(asdict(found)))
             written.replace(folder / f"{command}.json")
@@ -191,7 +192,7 @@ def add_stages(
 def read_timings(command: str) -> Timings | None:
     """Return what the last `command` has left; None if none has, or if it cannot be read."""
     try:
-        kept = json.loads((lakehouse_dir() / FOLDER / f"{command}.json").read_text())
+        kept = json.loads((work_dir() / FOLDER / f"{command}.json").read_text())
         steps = tuple(Step(**step) for step in kept.pop("steps"))
         return Timings(**kept, steps=steps)
     except (OSError, ValueError, TypeError, KeyError):
@@ -200,5 +201,5 @@ def read_timings(command: str) -> Timings | None:
 
 def commands_timed() -> list[str]:
     """Return the commands that have left timings, the last one first."""
-    found = (lakehouse_dir() / FOLDER).glob("*.json")
+    found = (work_dir() / FOLDER).glob("*.json")
     return [path.stem for path in sorted(found, key=lambda path: -path.stat().st_mtime_ns)]

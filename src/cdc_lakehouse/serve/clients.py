@@ -1,7 +1,6 @@
 """Let other processes of this machine use the Spark of the one that serves, and write in turns."""
 
 import json
-import os
 import secrets
 import threading
 import time
@@ -13,9 +12,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.errors import LakehouseError, cannot_write
+from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.runtime.served import authenticate, served_file
+from cdc_lakehouse.storage.files import write_whole
 
 POLL_SECONDS = 0.2  # between two looks at a client that waits, or at the jobs of one that has gone
 QUIET_POLLS = 10  # without a job, after which a statement of a writer that was killed has ended
@@ -70,7 +70,8 @@ class Clients:
         self._key = secrets.token_bytes(32)
         self._listener = Listener(("127.0.0.1", 0))
         self._path = served_file()
-        _write_private(self._path, {"port": self._listener.address[1], "key": self._key.hex()})
+        known = {"port": self._listener.address[1], "key": self._key.hex()}
+        write_whole(self._path, json.dumps(known), mode=0o600)
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
@@ -173,14 +174,3 @@ class _Client:
 
 def _send(connection: Connection, **answer: Any) -> None:
     connection.send_bytes(json.dumps(answer).encode())
-
-
-def _write_private(path: Path, content: dict[str, Any]) -> None:
-    """Write a file that only this user can read."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            json.dump(content, file)
-        part.replace(path)
-    except OSError as error:
-        raise cannot_write(path, error) from None

@@ -10,7 +10,8 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.runtime.paths import lakehouse_dir, make_folder
+from cdc_lakehouse.runtime.paths import work_dir
+from cdc_lakehouse.storage.files import make_folder
 
 HIVE = "hive.server2."
 AUTHENTICATION, TLS = f"{HIVE}authentication", f"{HIVE}use.SSL"
@@ -107,7 +108,7 @@ def start(spark: SparkSession, host: str, port: int, options: Mapping[str, str])
     """Start the server, and return it; each of its connections has a session of its own."""
     # The options are of a session that nobody else has: among them may be a password.
     session = spark.newSession()
-    scratch = make_folder(lakehouse_dir() / "tmp" / "thrift")
+    scratch = make_folder(work_dir() / "tmp" / "thrift")
     given = {
         TAKEN[0]: str(port),
         TAKEN[1]: host,

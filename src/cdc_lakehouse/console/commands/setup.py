@@ -8,15 +8,23 @@ from cdc_lakehouse.console.commands.project import Commands
 def add(commands: Commands) -> None:
     """Add the command to the parser."""
     command = commands.add_parser("setup", help="fetch the Java libraries")
+    command.add_argument(
+        "--storage",
+        choices=["s3a"],
+        help="fetch what a lakehouse in this object storage needs, too",
+    )
     command.set_defaults(run=_setup)
 
 
 def _setup(options: argparse.Namespace) -> int:
     """Fetch the Java libraries that pyspark does not bring, and archive their classes."""
     from cdc_lakehouse.operate.archive_classes import make_archive
-    from cdc_lakehouse.runtime.jars import FOLDER, fetch_jars
+    from cdc_lakehouse.runtime.jars import FOLDER, fetch_jars, fetch_storage_jars
 
     print(f"{len(fetch_jars())} jars in {FOLDER}")
+    if options.storage:
+        fetched = fetch_storage_jars(options.storage)
+        print(f"{len(fetched)} jars for {options.storage}:// in {FOLDER / options.storage}")
     if reason := make_archive():
         print(f"No archive of Java's classes, so each start takes longer: {reason}")
     return 0

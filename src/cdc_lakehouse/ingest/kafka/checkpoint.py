@@ -8,7 +8,6 @@ import json
 import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -17,6 +16,8 @@ from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.errors import short_message
 from cdc_lakehouse.ingest.kafka.options import Offsets, read_offsets, write_offsets
 from cdc_lakehouse.runtime.paths import lakehouse_dir
+from cdc_lakehouse.storage.files import Location, write_whole
+from cdc_lakehouse.storage.objects import ObjectPath
 
 STARTING_OFFSETS = "starting_offsets.json"
 TOPIC_IDS = "topic_ids.json"
@@ -36,11 +37,15 @@ class Position:
 
 
 class Checkpoint:
-    """LAKEHOUSE_DIR/checkpoints/kafka/<name>."""
+    """LAKEHOUSE_DIR/checkpoints/kafka/<name>, in object storage the newest <name>.<moment>, too."""
 
     def __init__(self, spark: SparkSession, name: str):
         self.spark = spark
-        self.path = lakehouse_dir() / "checkpoints" / "kafka" / name
+        self.path = self._first = lakehouse_dir() / "checkpoints" / "kafka" / name
+        if isinstance(self.path, ObjectPath):
+            later = self.path.parent.glob(f"{name}.*Z")
+            self.path = max(filter(self._is_begun, later), default=self.path)
+            return
         self._next = self.path.with_name(f"{name}.next")
         # What a run left that was killed in `begin`; the old checkpoint counts while it is there.
         if not self.path.exists() and (self._next / STARTING_OFFSETS).exists():
@@ -51,7 +56,11 @@ class Checkpoint:
         """Tell whether a stream has begun here, or was told where to begin."""
         return any((self.path / name).exists() for name in (*SPARKS, STARTING_OFFSETS))
 
-    def begin(self, offsets: Offsets) -> Path | None:
+    @staticmethod
+    def _is_begun(path: ObjectPath) -> bool:
+        return (path / STARTING_OFFSETS).exists()
+
+    def begin(self, offsets: Offsets) -> Location | None:
         """Set what is there aside and have the next stream begin at `offsets`.
 
         A kill at any moment leaves either the old checkpoint or the new one.
@@ -59,14 +68,15 @@ class Checkpoint:
         Returns:
             Where the old checkpoint is now, if there was one.
         """
-        self._next.mkdir(parents=True, exist_ok=True)
-        part = self._next / f"{STARTING_OFFSETS}.part"
-        part.write_text(write_offsets(offsets))
-        part.rename(self._next / STARTING_OFFSETS)
-        aside = None
-        if self.path.exists():
-            moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-            aside = self.path.rename(self.path.with_name(f"{self.path.name}.{moment}"))
+        moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+        beside = self._first.with_name(f"{self._first.name}.{moment}")
+        if isinstance(beside, ObjectPath):  # where nothing can be renamed at once
+            aside = self.path if self.path.exists() else None
+            write_whole(beside / STARTING_OFFSETS, write_offsets(offsets))
+            self.path = beside
+            return aside
+        write_whole(self._next / STARTING_OFFSETS, write_offsets(offsets))
+        aside = self.path.rename(beside) if self.path.exists() else None
         self._next.rename(self.path)
         return aside
 
@@ -98,10 +108,7 @@ class Checkpoint:
 
     def keep_topic_ids(self, ids: dict[str, str]) -> None:
         """Add the ids of topics that are new to the stream."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        part = self.path / f"{TOPIC_IDS}.part"
-        part.write_text(json.dumps(ids | self.topic_ids(), indent=1))
-        part.rename(self.path / TOPIC_IDS)
+        write_whole(self.path / TOPIC_IDS, json.dumps(ids | self.topic_ids(), indent=1))
 
     def _offsets(self, batch: int) -> Offsets:
         if batch >= 0:

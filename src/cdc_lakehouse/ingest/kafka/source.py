@@ -22,7 +22,7 @@ from cdc_lakehouse.ingest.kafka.start import Start
 from cdc_lakehouse.ingest.report import KafkaReport, progress
 from cdc_lakehouse.routes import UNROUTED, Routes, read_routes
 from cdc_lakehouse.runtime.jars import installed_jars
-from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.locks import hold, hold_to_commit
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import open_session, stopping
 from cdc_lakehouse.runtime.stopping import REQUESTED, requested_by_signals
@@ -56,7 +56,11 @@ def ingest_kafka(
         raise LakehouseError("The jars for Kafka have not been fetched. Run `lakehouse setup`.")
     busy = "One run of a Kafka stream at a time: wait for it to end, or name another with --name."
     again = "When the cause is removed, the next run completes what was begun."
-    with hold(f"kafka-{request.name}", busy), stopping("The ingest", again):
+    with (
+        hold(f"kafka-{request.name}", busy),
+        hold_to_commit(),
+        stopping("The ingest", again),
+    ):
         timings = timings or Recorder()
         with timings.step("ingest", "starts Spark"):
             spark = open_session(metastore=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.runtime.paths import lakehouse_dir
+from cdc_lakehouse.runtime.paths import work_dir
 
 
 def remove_left_overs(spark: SparkSession) -> None:
@@ -15,7 +15,7 @@ def remove_left_overs(spark: SparkSession) -> None:
     These are the folders that killed processes left in LAKEHOUSE_DIR/tmp, the rows that this one
     has shuffled, and what spark.log says: an error or a warning may quote values.
     """
-    jvm, folder = spark._jvm, lakehouse_dir() / "tmp"
+    jvm, folder = spark._jvm, work_dir() / "tmp"
     disk = jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager()
     own = [*disk.localDirsString(), jvm.org.apache.spark.SparkFiles.getRootDirectory()]
     own.append(spark.sparkContext._temp_dir)
@@ -26,4 +26,4 @@ def remove_left_overs(spark: SparkSession) -> None:
     for blocks in disk.localDirsString():
         for path in Path(blocks).glob("*/*"):
             path.unlink()
-    os.truncate(lakehouse_dir() / "spark.log", 0)  # Java goes on writing at its end
+    os.truncate(work_dir() / "spark.log", 0)  # Java goes on writing at its end

@@ -7,6 +7,9 @@ from pathlib import Path
 from cdc_lakehouse.operate.erase.found import Found
 from cdc_lakehouse.operate.erase.keys import file_holds
 from cdc_lakehouse.operate.erase.subjects import Subjects
+from cdc_lakehouse.runtime.paths import lakehouse_dir
+from cdc_lakehouse.storage.files import Location
+from cdc_lakehouse.storage.objects import ObjectPath
 
 
 @dataclass
@@ -21,12 +24,34 @@ class Report:
         return "\n".join(self.lines)
 
     def conclude(self, what: str, left: list[list[str]]) -> None:
-        """Add the last line: whether tables are left that have to be cleaned by hand."""
+        """Add the last line: whether anything is left that has to be cleaned by hand."""
+        versions = line_of_versions(lakehouse_dir())
+        if versions:
+            self.lines.append(versions)
         if left:
             self.is_complete = False
             self.lines.append(f"{what} is not complete: {_tables(left)} named above to be cleaned.")
+        elif versions:
+            self.is_complete = False
+            self.lines.append(f"{what} is not complete: the storage may keep what was deleted.")
         else:
             self.lines.append(f"{what} is complete.")
+
+
+def line_of_versions(storage: Location) -> str | None:
+    """Return what object storage may keep of the files that were deleted; None if it keeps none."""
+    if not isinstance(storage, ObjectPath):
+        return None
+    try:
+        if not storage.keeps_versions():
+            return None
+    except OSError as error:
+        return f"Whether the storage keeps deleted objects is not known: {error}. Look it up there."
+    return (
+        f"The bucket of {storage} keeps the versions of objects that were deleted or replaced, and "
+        "with them the rows. Delete the versions that are not current, or let a lifecycle rule do "
+        "it."
+    )
 
 
 def _tables(left: list[list[str]]) -> str:

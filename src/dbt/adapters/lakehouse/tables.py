@@ -1,10 +1,8 @@
 """What every materialization asks of Delta and of Spark."""
 
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from dbt.adapters.base.meta import available
@@ -25,6 +23,7 @@ from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import FEW_BYTES, compile_plans
 from cdc_lakehouse.sql import quoted
+from cdc_lakehouse.storage.files import Location, remove_tree
 from dbt.adapters.lakehouse.connections import root_session, short_errors, step_of_node
 
 # The names that dbt gives a reference of which it takes no row, or those of some time.
@@ -42,7 +41,7 @@ Macros = Mapping[str, Callable[..., Any]]
 logger = AdapterLogger("Lakehouse")
 
 
-def folder_of(relation: BaseRelation) -> Path:
+def folder_of(relation: BaseRelation) -> Location:
     """Return where the files of a table lie."""
     return warehouse_path(relation.schema, relation.identifier)
 
@@ -222,14 +221,14 @@ class TablesAdapter(SparkAdapter):
             with short_errors():
                 self.spark.sql(f"drop table if exists {relation}")
         if folder.is_dir():
-            shutil.rmtree(folder)
+            remove_tree(folder)
         return False
 
     def remove_table(self, relation: BaseRelation) -> None:
         """Drop a table and its files, also where the metastore holds the files for another's."""
         with short_errors():
             self.spark.sql(f"drop table {relation}")
-        shutil.rmtree(folder_of(relation), ignore_errors=True)
+        remove_tree(folder_of(relation))
 
     @available.parse(lambda *args, **kwargs: None)
     def name_query(self, name: str, sql: str) -> None:
