@@ -1,0 +1,1 @@
+"""Files of a lakehouse, in a folder or in object storage."""
