@@ -5,11 +5,12 @@ import os
 import random
 import shutil
 import time
+import urllib.request
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import pytest
-from broker import Broker
+from broker import Broker, _free_ports
 from commands import Commands
 from object_storage import BUCKET, LOST, REFUSED, SLOW, s3_server
 
@@ -221,6 +222,36 @@ def test_a_stream_keeps_its_place_in_object_storage(lake, s3, tmp_path):
         assert landed() == "5"
     finally:
         broker.stop()
+
+
+@pytest.mark.long
+def test_commands_beside_serve_use_its_spark(lake):
+    """Though they have asked the storage before, for which they started a Java of their own."""
+
+    def is_ready():
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{http}/ready") as answer:
+                return answer.status == 200
+        except OSError:
+            assert process.poll() is None
+            return False
+
+    port, http = _free_ports(2)
+    ports = ("--port", port, "--http-port", http)
+    process = lake.begin(*lake.command("serve", *ports))
+    try:
+        while not is_ready():
+            time.sleep(0.2)
+        before = lake.names()
+        lake.send("served")
+        lake.lakehouse("run", "files", lake.landing)
+        assert lake.names() == [*before, "served"]
+        assert f"gold.things, {len(before) + 1} rows" in lake.lakehouse("show")
+        assert process.poll() is None
+    finally:
+        process.terminate()
+        process.communicate()
+    assert process.returncode == 0
 
 
 @pytest.mark.long

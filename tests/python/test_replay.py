@@ -150,7 +150,8 @@ def mend(project, *names):
 def settle(lake, *views, seed=True):
     if seed:
         lake.dbt("seed")
-    return lake.dbt("run", "-s", "events", "row_images", "path:models/gold/replayed", *views)
+    models = ("events", "row_images", "config.materialized:summary", "path:models/gold/replayed")
+    return lake.dbt("run", "-s", *models, *views)
 
 
 def outcomes(lake, where="kind = 'rejected'"):

@@ -90,6 +90,16 @@ def hadoop(work: Path, scheme: str) -> Hadoop:
     )
 
 
+def end_java() -> None:
+    """End the Java that was started to ask object storage, unless Spark has started in it."""
+    gateway = SparkContext._gateway
+    if gateway is None or SparkContext._active_spark_context is not None:
+        return
+    gateway.shutdown()
+    gateway.proc.stdin.close()  # it ends with it
+    SparkContext._gateway = SparkContext._jvm = None
+
+
 @contextmanager
 def standard_error_to(path: Path) -> Iterator[None]:
     """Let the processes that start meanwhile write their standard error to a file."""

@@ -23,6 +23,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime.driver import end_java
 from cdc_lakehouse.runtime.paths import lakehouse_dir, work_dir
 from cdc_lakehouse.runtime.project import project_folder
 from cdc_lakehouse.runtime.shared_metastore import is_shared
@@ -151,6 +152,7 @@ def _session_through(port: int, secret: str) -> SparkSession:
     """Return the root session of the Java behind a gateway."""
     names = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
     os.environ.update(names)
+    end_java()
     try:
         gateway = launch_gateway()
     finally:

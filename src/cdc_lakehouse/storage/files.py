@@ -48,7 +48,7 @@ def write_whole(path: Location, text: str, mode: int = 0o666) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(path)
+        part.rename(path)
     except OSError as error:
         raise cannot_write(path, error) from None
 
