@@ -47,7 +47,9 @@ class Postgres:
         with zipfile.ZipFile(next(FOLDER.glob("*.jar"))) as jar:
             name = next(name for name in jar.namelist() if name.endswith(".txz"))
             with tarfile.open(fileobj=io.BytesIO(jar.read(name)), mode="r:xz") as archive:
-                archive.extractall(self.home, filter="data")
+                # Python 3.11 has no filter before its fourth release.
+                archive.extraction_filter = getattr(tarfile, "data_filter", None)
+                archive.extractall(self.home)
         (self.home / "password").write_text(PASSWORD)
         if self.user:
             for path in (self.home, *self.home.iterdir()):
