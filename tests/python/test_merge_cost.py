@@ -26,7 +26,7 @@ def merge_metrics(laboratory, model):
     return {name: int(value) for name, value in latest["operationMetrics"].items()}
 
 
-@pytest.mark.parametrize("keys", [1, 40])
+@pytest.mark.parametrize("keys", [pytest.param(1, marks=pytest.mark.long), 40])
 def test_a_batch_rewrites_in_proportion_to_its_keys(laboratory, keys):
     # Far apart, so that no range of keys would do.
     numbers = [number * (ROWS // keys) for number in range(keys)]

@@ -131,6 +131,7 @@ def test_no_secret_is_written(lake, s3):
     assert not [path for path in written if s3.secret.encode() in path.read_bytes()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name, command, code, said",
     [

@@ -172,6 +172,7 @@ def test_a_hive_metastore_may_be_killed_and_started_again(shared, postgres, tmp_
         assert shared.names()[-1] == "through thrift"
 
 
+@pytest.mark.long
 def test_a_lakehouse_begins_to_share_a_metastore(postgres, tmp_path):
     """Its tables get their names there, and no run reads again what was read before."""
     commands = Commands(tmp_path)
