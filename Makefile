@@ -20,7 +20,6 @@ soak: export HOSTILE_SCALE ?= 1
 soak: export HOSTILE_MESSAGES ?= 250
 soak: export CONVERGENCE_SEEDS ?= 10
 soak: export CONVERGENCE_BATCHES ?= 20
-soak: export CONVERGENCE_EVENTS ?= 2000
 soak: export KILLS ?= 20
 soak: export SERVE_SECONDS ?= 600
 soak: export ERASE_KILLS ?= 7

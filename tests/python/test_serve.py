@@ -244,6 +244,7 @@ def test_it_ends_with_sigterm_and_lets_others_in(served):
     assert said == f"n\n{served.sent}\n"
 
 
+@pytest.mark.long
 def test_it_lands_and_builds_by_itself(make_served, tmp_path):
     served = make_served()
     served.send("first")

@@ -42,6 +42,7 @@ def laboratory(open_lakehouse, tmp_path_factory):
     return laboratory
 
 
+@pytest.mark.long
 def test_a_wide_table_takes_updates_of_one_column(laboratory):
     laboratory.deliver(change("INSERT", 1_000, row(1), row(2)), models={"wide": ""})
     assert len(laboratory.lakehouse.query("select * from gold.wide limit 1")[0]) > len(NAMES)
