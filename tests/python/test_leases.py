@@ -196,9 +196,9 @@ def test_on_s3_one_process_writes_beside_readers(monkeypatch):
         with pytest.raises(LakehouseError, match=f"in use by process {one.process.pid}"):
             locks.hold_tables("Wait.", to_write=True)
         with pytest.raises(LakehouseError, match="On S3 one process at a time writes bronze"):
-            locks.hold_to_commit()
+            locks.hold_bronze()
         assert [one.say("close"), two.say("close")] == ["closed", "closed"]
-        with locks.hold_tables("Wait.", to_write=True), locks.hold_to_commit():
+        with locks.hold_tables("Wait.", to_write=True), locks.hold_bronze():
             assert "is in use by" in one.say("writer")
 
 

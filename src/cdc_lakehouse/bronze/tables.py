@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 from cdc_lakehouse.delta.log import is_table, transaction_version
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.runtime.locks import hold_to_commit
+from cdc_lakehouse.runtime.locks import hold_bronze
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.sql import identifier, quoted
 from cdc_lakehouse.storage.files import Location
@@ -113,7 +113,7 @@ def attach_tables(spark: SparkSession) -> None:
         LakehouseError: a metastore that is not of this folder alone names another one.
     """
     if not all(is_table(folder_of(name)) for name in TABLES):
-        with hold_to_commit():
+        with hold_bronze():
             create_tables(spark)
     if not all(spark.catalog.tableExists(f"bronze.{name}") for name in TABLES):
         spark.sql("create schema if not exists bronze")

@@ -105,7 +105,7 @@ def _writing(timings: Recorder) -> Iterator[tuple[SparkSession, Path]]:
     temporary = make_folder(work_dir() / "tmp")
     busy = "One ingest of files runs at a time: run again when it has ended."
     again = "When the cause is removed, the next run completes what was begun."
-    with hold("ingest", busy), hold_to_commit(), stopping("The ingest", again):
+    with hold_to_commit("ingest", busy), stopping("The ingest", again):
         for left_over in temporary.glob("ingest-*"):
             shutil.rmtree(left_over)
         with tempfile.TemporaryDirectory(prefix="ingest-", dir=temporary) as staging:

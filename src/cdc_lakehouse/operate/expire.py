@@ -13,7 +13,7 @@ from cdc_lakehouse.bronze.tables import IDENTITY
 from cdc_lakehouse.delta.log import is_table, transaction_version
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.runtime.locks import hold, hold_to_commit
+from cdc_lakehouse.runtime.locks import hold_to_commit
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import open_session, stopping
 from cdc_lakehouse.sql import quoted
@@ -56,7 +56,7 @@ def expire_messages(older_than: str, dry_run: bool = False) -> str:
         LakehouseError: see `expire`; or another process rewrites bronze, or Spark failed.
     """
     busy = "Only one can rewrite bronze at a time: wait for it to end."
-    with hold("bronze", busy), hold_to_commit():
+    with hold_to_commit("bronze", busy):
         again = "Run again when the cause is removed; that completes what was begun."
         with stopping("The expiry", again):
             spark = open_session(metastore=False)

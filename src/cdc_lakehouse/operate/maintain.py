@@ -142,7 +142,8 @@ def maintain(
         deadline = began_at + wait
         with ExitStack() as held:
             soonest = max(deadline, began_at + BRIEFLY)
-            if lock := _hold(_hold_bronze, soonest, "The tables of bronze", report):
+            take = partial(hold_to_commit, "bronze", WAIT)
+            if lock := _hold(take, soonest, "The tables of bronze", report):
                 held.enter_context(lock)
                 _maintain_schemas(spark, _is_bronze, retention, report)
         if held := _hold_tables(deadline, report):
@@ -179,13 +180,6 @@ def _hold(
                 report.problems.append(f"{what}: {error}")
                 return None
         time.sleep(0.2)
-
-
-def _hold_bronze() -> Lock:
-    with ExitStack() as stack:
-        stack.enter_context(hold("bronze", WAIT))
-        stack.enter_context(hold_to_commit())
-        return stack.pop_all()
 
 
 def _is_bronze(path: Location) -> bool:

@@ -18,7 +18,7 @@ from cdc_lakehouse.delta.log import is_table, transaction_version
 from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import Routes, covers, read_routes
-from cdc_lakehouse.runtime.locks import hold, hold_to_commit
+from cdc_lakehouse.runtime.locks import hold_to_commit
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.session import open_session, stopping
 
@@ -265,7 +265,7 @@ def _changing_bronze(command: str) -> Iterator[SparkSession]:
     """Yield Spark to the one process that may change rows of bronze."""
     busy = "One command changes bronze at a time: run again when it has ended."
     again = "Run it again when the cause is removed."
-    with hold("bronze", busy), hold_to_commit(), stopping(f"The {command}", again):
+    with hold_to_commit("bronze", busy), stopping(f"The {command}", again):
         spark = open_session(metastore=False)
         bronze.create_tables(spark)
         yield spark

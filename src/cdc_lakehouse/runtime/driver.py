@@ -65,6 +65,16 @@ def _storage_settings(scheme: str) -> dict[str, str]:
     return values
 
 
+def prepare_java() -> None:
+    """Look for a Java that Spark can run on, and name the Python of what it starts.
+
+    Raises:
+        LakehouseError: there is no usable Java.
+    """
+    find_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
 def hadoop(work: Path, scheme: str) -> Hadoop:
     """Return whom to ask for what lies in object storage; Java is started where none is yet.
 
@@ -77,8 +87,7 @@ def hadoop(work: Path, scheme: str) -> Hadoop:
     if context is not None:
         return Hadoop(SparkContext._jvm, context._jsc.hadoopConfiguration())
     if SparkContext._gateway is None:
-        find_java()
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        prepare_java()
         conf = SparkConf(loadDefaults=False)
         for name, value in driver_settings(work, scheme, is_long=True).items():
             conf.set(name, value)

@@ -71,11 +71,23 @@ def hold_tables(remedy: str, to_write: bool) -> Lock:
         return stack.pop_all()
 
 
-def hold_to_commit() -> Lock:
-    """Take what a process needs that commits to tables of bronze, beside the lock of its work.
+def hold_to_commit(name: str, remedy: str) -> Lock:
+    """Take the lock `name` of work that commits to tables of bronze, and what such commits need.
 
     Raises:
-        LakehouseError: the lakehouse lies in S3, and another process has it.
+        LakehouseError: another process holds it, or writes bronze where one at a time may.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(hold(name, remedy))
+        stack.enter_context(hold_bronze())
+        return stack.pop_all()
+
+
+def hold_bronze() -> Lock:
+    """Take what any commit to a table of bronze needs: on S3 a lease, elsewhere nothing.
+
+    Raises:
+        LakehouseError: another process writes bronze.
     """
     remedy = "On S3 one process at a time writes bronze: run again when that one has ended."
     return hold(BRONZE, remedy) if has_one_writer() else ExitStack()

@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.driver import end_java
-from cdc_lakehouse.runtime.paths import lakehouse_dir, work_dir
+from cdc_lakehouse.runtime.paths import storage_scheme, work_dir
 from cdc_lakehouse.runtime.project import project_folder
 from cdc_lakehouse.runtime.shared_metastore import is_shared
 
@@ -92,7 +92,7 @@ def served_file() -> Path:
 
     Where a lakehouse is shared each machine may have one.
     """
-    own = lakehouse_dir() != work_dir() or not is_shared()
+    own = storage_scheme() or not is_shared()
     return work_dir() / ("served.json" if own else f"served-{socket.gethostname()}.json")
 
 

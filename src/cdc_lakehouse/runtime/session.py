@@ -1,9 +1,7 @@
 """The Spark session, embedded or of a cluster, the same for dbt, for ingest and for the tests."""
 
 import logging
-import os
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,12 +19,12 @@ from cdc_lakehouse.errors import (
     short_message,
 )
 from cdc_lakehouse.runtime import served, standalone
-from cdc_lakehouse.runtime.driver import LOG4J, memory, standard_error_to
-from cdc_lakehouse.runtime.java import find_java, java_locale
+from cdc_lakehouse.runtime.driver import LOG4J, memory, prepare_java, standard_error_to
+from cdc_lakehouse.runtime.java import java_locale
 from cdc_lakehouse.runtime.locks import begin_sharing, refuse_other_java
 from cdc_lakehouse.runtime.meaning import refuse_other_meanings
 from cdc_lakehouse.runtime.metastore import relocate, widen_view_texts
-from cdc_lakehouse.runtime.paths import lakehouse_dir, work_dir
+from cdc_lakehouse.runtime.paths import lakehouse_dir, storage_scheme, work_dir
 from cdc_lakehouse.runtime.settings import (
     METASTORE_URL,
     has_own_metastore,
@@ -61,9 +59,9 @@ def open_session(
         LakehouseError: a setting that changes what values mean, no usable Java, the jars have not
             been fetched, no metastore answers, or Spark does not start.
     """
-    home, work, is_new = lakehouse_dir(), work_dir(), SparkContext._active_spark_context is None
+    work, is_new = work_dir(), SparkContext._active_spark_context is None
     make_folder(work / "tmp")
-    make_folder(home / "warehouse")
+    make_folder(lakehouse_dir() / "warehouse")
     shared = shared_metastore()
     if shared:
         begin_sharing(shared)
@@ -72,8 +70,8 @@ def open_session(
     elif metastore and is_new:
         refuse_own_metastore()
         refuse_other_java(work / "metastore_db" / "dbex.lck")
-    find_java()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if SparkContext._gateway is None:
+        prepare_java()
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     values = {**settings(metastore, is_long), **(overrides or {})}
     builder, master = SparkSession.builder, values["spark.master"]
@@ -89,8 +87,8 @@ def open_session(
         configured = dict(spark.sparkContext.getConf().getAll())
         refuse_other_meanings(configured, "The configuration of Spark (spark-defaults.conf)")
         if metastore and is_new and has_own_metastore(values):
-            if values[METASTORE_URL] == metastore_url(work) and home == work:
-                relocate(spark, values[METASTORE_URL], home)
+            if values[METASTORE_URL] == metastore_url(work) and not storage_scheme():
+                relocate(spark, values[METASTORE_URL], work)
             widen_view_texts(spark, values[METASTORE_URL])
         if shared and metastore and is_new:
             shared.prepare(spark)

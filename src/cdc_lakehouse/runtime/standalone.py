@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -10,8 +9,9 @@ from pathlib import Path
 from pyspark import __version__
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.errors import LakehouseError, cannot_write
+from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.servers import refusals
+from cdc_lakehouse.storage.files import write_whole
 
 EMBEDDED = re.compile(r"local(\[([1-9][0-9]*|\*)\])?")
 SERVER = r"(\[[0-9A-Fa-f:.]+\]|[^\s,/:\[\]]+):[0-9]{1,5}"
@@ -59,13 +59,7 @@ def share_logging(home: Path, properties: Path) -> None:
     Raises:
         LakehouseError: the lakehouse cannot be written.
     """
-    target = _logging(home)
-    part = target.with_name(f"{target.name}.{os.getpid()}")
-    try:
-        shutil.copyfile(properties, part)
-        part.replace(target)
-    except OSError as error:
-        raise cannot_write(target, error) from None
+    write_whole(_logging(home), properties.read_text())
 
 
 def _logging(home: Path) -> Path:

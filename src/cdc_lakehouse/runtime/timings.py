@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.paths import work_dir
-from cdc_lakehouse.storage.files import make_folder
+from cdc_lakehouse.storage.files import write_whole
 
 FOLDER = "timings"
 # What Spark says of a stage, and the field of a step that is the sum of it.
@@ -141,10 +141,7 @@ class Recorder:
             if spark is not None:
                 _add_metrics(steps, spark)
             found = Timings(command, began_at, seconds, tuple(steps.values()))
-            folder = make_folder(work_dir() / FOLDER)
-            written = folder / f".{command}.{os.getpid()}"
-            written.write_text(json.dumps(asdict(found)))
-            written.replace(folder / f"{command}.json")
+            write_whole(work_dir() / FOLDER / f"{command}.json", json.dumps(asdict(found)))
         except (LakehouseError, Py4JError, OSError) as error:
             return f"The timings of this command were not kept: {short_message(error)}"
         return None

@@ -71,10 +71,6 @@ class ObjectPath:
         return self._key.stem
 
     @property
-    def suffix(self) -> str:
-        return self._key.suffix
-
-    @property
     def parent(self) -> ObjectPath:
         return ObjectPath(self.address.rpartition("/")[0], self.hadoop)
 

@@ -56,11 +56,7 @@ def ingest_kafka(
         raise LakehouseError("The jars for Kafka have not been fetched. Run `lakehouse setup`.")
     busy = "One run of a Kafka stream at a time: wait for it to end, or name another with --name."
     again = "When the cause is removed, the next run completes what was begun."
-    with (
-        hold(f"kafka-{request.name}", busy),
-        hold_to_commit(),
-        stopping("The ingest", again),
-    ):
+    with hold_to_commit(f"kafka-{request.name}", busy), stopping("The ingest", again):
         timings = timings or Recorder()
         with timings.step("ingest", "starts Spark"):
             spark = open_session(metastore=False)

@@ -35,7 +35,7 @@ from cdc_lakehouse.operate.erase.report import (
 )
 from cdc_lakehouse.operate.erase.search import find_messages
 from cdc_lakehouse.operate.erase.subjects import Subjects
-from cdc_lakehouse.runtime.locks import hold, hold_tables_alone, hold_to_commit
+from cdc_lakehouse.runtime.locks import hold_tables_alone, hold_to_commit
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import stopping
 from cdc_lakehouse.runtime.shared_metastore import is_shared
@@ -95,8 +95,7 @@ def _alone(sessions: Sessions) -> Iterator[tuple[SparkSession, Locks]]:
             stack.enter_context(hold_tables_alone(STOP))
         elif not sessions.holds_metastore():
             hold_tables_alone(STOP).close()  # dbt takes it below; known here in no time
-        stack.enter_context(hold("bronze", STOP))
-        stack.enter_context(hold_to_commit())
+        stack.enter_context(hold_to_commit("bronze", STOP))
         again = "When the cause is removed, `lakehouse erase` alone completes what was begun."
         with stopping("The erasure", again, DbtRuntimeError):
             if not warehouse_path("silver", "events").exists():
