@@ -377,7 +377,7 @@ class Model:
         self.clocks = {}
         # Rows whose key a moved row has taken, and when: one statement may change places of rows.
         self.displaced = {}
-        # The keys of rows that a TRUNCATE has removed, which gold ignores.
+        # The keys of rows that a TRUNCATE or DROP has removed in the source, and not in gold.
         self.doubted = set()
 
     def apply(self, change):
@@ -440,11 +440,11 @@ class Model:
         self._end_version(row)
 
     def _empty(self, change):
-        if change.operation == DROP and self.table.on_drop == "keep":
-            return
-        self.emptied[change.operation] = change
         self.displaced.clear()
-        if change.operation == TRUNCATE and self.table.on_truncate == "ignore":
+        is_dropped = change.operation == DROP
+        if not is_dropped or self.table.on_drop != "keep":
+            self.emptied[change.operation] = change
+        if (self.table.on_drop if is_dropped else self.table.on_truncate) in ("keep", "ignore"):
             self.doubted.update(self.rows)
             return
         for key in self.rows:

@@ -195,15 +195,18 @@ def test_rows_change_places_in_one_statement():
     }
     # Another commit moves the row that is there by then, and one that was known to be gone is.
     assert names(applied(*places, there, partly_moved(12, OTHER, KEY))) == {KEY: "a"}
-    ignored = applied(
-        *places,
-        truncated(11),
-        inserted(12, KEY, name="c"),
-        partly_moved(13, KEY, OTHER),
-        partly_moved(13, OTHER, KEY),
-        on_truncate="ignore",
-    )
-    assert names(ignored) == {KEY: "c"}
+    # Nor does a row take part that is gone in the source and stays in gold.
+    for emptied in (truncated(11), (DROP, 11)):
+        ignored = applied(
+            *places,
+            emptied,
+            inserted(12, KEY, name="c"),
+            partly_moved(13, KEY, OTHER),
+            partly_moved(13, OTHER, KEY),
+            on_truncate="ignore",
+            on_drop="keep",
+        )
+        assert names(ignored) == {KEY: "c"}
 
 
 def test_a_partial_update_leaves_the_other_columns():

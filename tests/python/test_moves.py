@@ -254,11 +254,12 @@ def images(change):
 
 
 @pytest.mark.parametrize("on_truncate", ["apply", "ignore"])
+@pytest.mark.parametrize("on_drop", ["apply", "keep"])
 @pytest.mark.parametrize("seed", range(10))
-def test_moved_rows_are_those_of_the_model(seed, on_truncate):
+def test_moved_rows_are_those_of_the_model(seed, on_drop, on_truncate):
     """The same random logs that the convergence test delivers, without Spark."""
     table = convergence.Table(
-        partial=True, partial_moves=True, misfits=True, on_truncate=on_truncate, on_drop="apply"
+        partial=True, partial_moves=True, misfits=True, on_truncate=on_truncate, on_drop=on_drop
     )
     statements, _ = convergence.random_log(table, random.Random(seed), keys=20, events=300)
     model = convergence.Model(table)
@@ -272,7 +273,7 @@ def test_moved_rows_are_those_of_the_model(seed, on_truncate):
         if written.moved_from:
             expected[written] = model.rows[change.new_key].cells
     random.Random(seed).shuffle(changes)
-    removing = [DROP] + [TRUNCATE] * (on_truncate == "apply")
+    removing = [DROP] * (on_drop == "apply") + [TRUNCATE] * (on_truncate == "apply")
     found = {move: dict(texts[move]) for move in expected}
     for kept in follow(changes, convergence.NAMES, removing).kept:
         for name in kept.columns:
