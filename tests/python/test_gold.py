@@ -56,6 +56,23 @@ def laboratory(open_lakehouse, tmp_path_factory):
     return Laboratory(lakehouse, tmp_path_factory.mktemp("laboratory-landing"))
 
 
+def test_a_first_run_with_empty_leaves_everything_to_the_next(laboratory):
+    """Silver has read nothing then, so a run of gold alone has nothing to do. It comes first."""
+    models = "events", "row_images", "things"
+    first = json.dumps(change("INSERT", 11, thing(70, "before"))).encode()
+    write_messages(laboratory.landing / "0.parquet", [("lab.things", 0, 0, first)])
+    laboratory.offset = 1
+    laboratory.lakehouse.ingest(laboratory.landing)
+    said = laboratory.lakehouse.dbt("run", "--empty", "-s", *models)
+    assert said == dict.fromkeys(models, "NOT WRITTEN") | {"row_images": "OK"}
+    assert laboratory.lakehouse.dbt("run", "-s", "things") == {"things": "NOTHING NEW"}
+    laboratory.deliver(change("INSERT", 12, thing(71, "after")))
+    assert laboratory.rows("id, name") == [(70, "before"), (71, "after")]
+    # The tests that follow begin without rows.
+    laboratory.deliver(truncate(13))
+    assert laboratory.rows() == []
+
+
 def test_the_latest_in_the_source_wins_in_any_order(laboratory):
     insert = change("INSERT", 100, thing(1, "new"))
     update = change("UPDATE", 300, thing(1, "third"), old=[{"name": "second"}])

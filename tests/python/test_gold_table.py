@@ -164,7 +164,9 @@ def test_a_run_reads_what_silver_has_settled_since():
     assert table().is_new("v") == "v <= 7"
     assert table(read=4).everything.is_new("v") == "v <= 7"
     assert table(read=7).is_up_to_date and not table(read=4).is_up_to_date
-    assert not table(last=None).is_up_to_date
+    assert not table().is_up_to_date
+    # Silver has read nothing yet.
+    assert table(last=None).is_up_to_date and table(read=4, last=None).is_up_to_date
 
 
 def test_a_table_of_which_no_source_table_has_changed_is_up_to_date():

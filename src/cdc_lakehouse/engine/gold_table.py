@@ -59,7 +59,8 @@ class GoldTable:
         properties: those of the stored table; empty if there is none.
         rebuild: whether the table that is there gets other rows; `said` tells a person why.
         read, last: the versions of bronze of which the table has the changes, and of which silver
-            has them; `read` is None for a table that reads everything.
+            has them; `read` is None for a table that reads everything, `last` where silver has
+            read nothing yet, as after a first run with `--empty`.
         is_part: whether the model is given a part of its sources only (`--empty`, `--sample`).
         needs_views: whether the views on the table are missing or read other columns.
         changes: what silver has settled since, by source table; None if that is not known.
@@ -123,8 +124,10 @@ class GoldTable:
 
         It notes how far it has read when something is new for it, so that no run writes it before.
         """
-        if self.read is None or self.read == self.last:
-            return self.read is not None
+        if self.last is None or self.read == self.last:
+            return True
+        if self.read is None:
+            return False
         changes = self.changes
         return changes is not None and not any(
             self.model.reads_table(each.source) for each in changes

@@ -98,6 +98,8 @@ class GoldAdapter(TablesAdapter):
         last = self.watermark(self.events, change_log.MESSAGES)
         if properties:
             read = self.watermark(storage, EVENTS)
+        # Where silver has read nothing there is nothing to build a table from.
+        if properties and last is not None:
             why = why_rebuilt(
                 properties,
                 model.definition,

@@ -22,18 +22,18 @@ class GoldRun(TableRun):
     def run(self) -> None:
         """Make the table and its views where they are missing, and write what is new for it."""
         self._prepare()
-        found = None
-        if self.table.is_part and self.table.read != self.table.last:
-            self.macros["assert_gold_contract"](self.table)
+        table, found = self.table, None
+        if table.is_part and (table.read is None or table.read != table.last):
+            self.macros["assert_gold_contract"](table)
             self.macros["nothing_written"]()
-        elif self.table.is_up_to_date:
+        elif table.is_up_to_date:
             self.macros["nothing_new"]()
-        elif self.table.read is None:
+        elif table.read is None:
             self._build()
         else:
             found = self._merge()
-        if not self.table.is_part:
-            PlainTable(self.adapter, self.table, self.macros).keep(found)
+        if not table.is_part and table.last is not None:
+            PlainTable(self.adapter, table, self.macros).keep(found)
 
     def _prepare(self) -> None:
         if self.table.said:
