@@ -174,6 +174,7 @@ def test_the_same_content_at_the_same_place_is_a_duplicate_whenever_it_comes(lab
     laboratory.lakehouse.check_duplicates()
 
 
+@pytest.mark.long
 def test_a_duplicate_whose_first_delivery_is_processed_again_becomes_the_first(laboratory):
     message = {**change("INSERT", 500, thing(5, "e")), "table": "again"}
     deliver(
@@ -256,6 +257,7 @@ def test_a_change_that_is_applied_rewrites_nothing(laboratory):
     assert metrics["numTargetDeletionVectorsAdded"] == "0"
 
 
+@pytest.mark.long
 def test_equal_content_with_a_newer_position_counts(laboratory):
     laboratory.deliver(change("UPDATE", 500, thing(1, "third"), old=[{"name": "third"}]))
     laboratory.deliver(change("UPDATE", 400, thing(1, "late"), old=[{"name": "third"}]))
@@ -264,6 +266,7 @@ def test_equal_content_with_a_newer_position_counts(laboratory):
     ]
 
 
+@pytest.mark.long
 def test_a_late_change_does_not_bring_a_deleted_row_back(laboratory):
     laboratory.deliver(
         change("INSERT", 600, thing(2, "gone")), change("DELETE", 700, thing(2, "gone"))
@@ -320,6 +323,7 @@ def renumbered(first):
     return change("INSERT", place, *rows) | {"table": "lines"}, moves
 
 
+@pytest.mark.long
 def test_rows_that_change_places_in_one_statement_all_stay(laboratory):
     """As `update lines set id = id + 1`, where keys are checked when the statement ends."""
     inserted, moves = renumbered(1)
@@ -522,6 +526,7 @@ def test_partial_images_change_only_what_they_carry(laboratory):
     assert laboratory.stored() == before
 
 
+@pytest.mark.long
 def test_a_name_may_have_capital_letters(laboratory):
     """Spark writes the names of tables and of their folders in small letters."""
     models = {"ThingsAgain": "alias='Again'"}
@@ -554,6 +559,7 @@ def test_an_insert_begins_a_row_anew(laboratory):
     assert [row for row in laboratory.rows() if row[0] >= 70] == [(70, "new", None)]
 
 
+@pytest.mark.long
 def test_a_snapshot_overrides_nothing_that_is_newer(laboratory):
     full_load = change("INIT", 7350, thing(71, "old"), thing(72, "only here"))
     rows = [(70, "new", None), (71, "new", "1.00"), (72, "only here", "1.00")]
@@ -634,7 +640,9 @@ def test_an_update_keeps_what_its_image_does_not_carry_whatever_its_types_say(la
     assert found == [(91, "b", None), (92, "c", "1.00")]
 
 
-@pytest.mark.parametrize("first", [0, 1], ids=["removed", "other"])
+@pytest.mark.parametrize(
+    "first", [pytest.param(0, id="removed", marks=pytest.mark.long), pytest.param(1, id="other")]
+)
 def test_a_removed_half_of_a_row_that_stays_is_not_stored(laboratory, first):
     """The halves of an update may come in two runs, the one or the other first."""
     number, position = 96 + first, 9110 + 10 * first
@@ -687,6 +695,7 @@ def test_changes_that_share_a_place_are_applied_as_they_are_delivered(laboratory
     assert said["sequences_have_one_content"].startswith(f"Got {conflicts} result")
 
 
+@pytest.mark.long
 def test_a_column_that_is_made_from_others_follows_them(laboratory):
     """An update that carries none of them leaves it as it was; a part is named as a problem."""
     columns = {
@@ -786,6 +795,7 @@ def test_a_truncate_whose_place_contradicts_its_time_is_named(laboratory):
     assert said == {test: "Got 1 result, configured to warn if != 0"}
 
 
+@pytest.mark.long
 def test_the_rows_of_a_dropped_table_stay_and_are_named_or_go(laboratory):
     tested = YAML.replace("[changes", "[dropped_tables_have_no_rows, changes")
     models = {"kept": "", "cleared": "on_drop='apply'"}

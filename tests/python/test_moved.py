@@ -178,8 +178,8 @@ def delete_all_but_bronze(lakehouse):
     "delete",
     [
         delete_events,
-        delete_log_of_events,
-        drop_events,
+        pytest.param(delete_log_of_events, marks=pytest.mark.long),
+        pytest.param(drop_events, marks=pytest.mark.long),
         delete_all_but_bronze,
     ],
 )

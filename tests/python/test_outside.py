@@ -133,6 +133,7 @@ def test_a_run_writes_the_rows_of_the_keys_that_changed(laboratory):
     }
 
 
+@pytest.mark.long
 def test_a_run_without_changes_of_the_table_makes_no_commit(laboratory):
     before = {model: written(laboratory, model) for model in OPTIONS}
     laboratory.deliver({**change("INSERT", 300, thing(1, "x")), "table": "others"})
@@ -150,6 +151,7 @@ def test_a_run_without_changes_of_the_table_makes_no_commit(laboratory):
     assert not [row["id"] for row in kept if row["_is_deleted"]]
 
 
+@pytest.mark.long
 def test_a_truncate_takes_rows_whose_keys_no_message_names(laboratory):
     laboratory.deliver(truncate(400), change("INSERT", 410, thing(10, "ten")))
     assert_right(laboratory, (10, "ten"))
@@ -169,6 +171,7 @@ def _stopped():
         PlainTable.keep = keep
 
 
+@pytest.mark.long
 def test_what_a_killed_run_has_not_written_the_next_one_writes(laboratory):
     text = json.dumps(change("INSERT", 500, thing(11, "stopped"))).encode()
     write_messages(laboratory.landing / "stopped.parquet", [("lab.things", 0, 1000, text)])

@@ -142,6 +142,7 @@ def test_an_outcome_too_many_is_found_until_it_is_gone(tested):
     assert tested.failing() == []
 
 
+@pytest.mark.long
 def test_only_everything_shows_what_was_added_to_what_has_passed(tested):
     row = "silver.events where topic = 'lab.things' and offset = 9"
     tested.lakehouse.query(f"insert into silver.events select * from {row}")
@@ -151,6 +152,7 @@ def test_only_everything_shows_what_was_added_to_what_has_passed(tested):
     assert tested.failing() == []
 
 
+@pytest.mark.long
 def test_messages_that_silver_has_passed_over(tested):
     tested.deliver((10, 100, "fifth"))
     tested.lakehouse.process.submit(_skip_messages).result()

@@ -228,6 +228,7 @@ def test_a_run_on_a_part_of_the_sources_reads_nothing(lakehouse, tmp_path):
     assert rows == [{"after": {"word": "again"}}]
 
 
+@pytest.mark.long
 def test_a_message_without_an_outcome_fails_the_tests_of_conservation(lakehouse):
     lakehouse.dbt("run", "-s", "message_counts", "outcome_counts", "message_accounting")
     lakehouse.dbt("test", "-s", *CONSERVATION)

@@ -71,6 +71,9 @@ def sizes(lakehouse):
     return found
 
 
+pytestmark = pytest.mark.long
+
+
 @pytest.fixture(scope="module")
 def runs(open_lakehouse, tmp_path_factory):
     """A history, an increment and a run that finds nothing, with the bytes of new messages."""

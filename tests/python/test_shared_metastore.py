@@ -123,7 +123,8 @@ def test_of_two_runs_at_once_each_commit_is_made_by_one(shared):
     shared.dbt("run")
     counted = "select (select count(*) from gold.things) as things, count(*) as events, "
     counted += "count(distinct offset) as different from silver.events"
-    assert shared.lakehouse("query", counted, "--csv") == "things,events,different\n5,5,5\n"
+    found = shared.lakehouse("query", counted, "--csv").splitlines()[1]
+    assert found == ",".join([str(shared.sent)] * 3)
 
 
 @pytest.mark.long

@@ -74,9 +74,7 @@ ORDERS = 'lakehouse query --csv "select id, status, total from gold.orders order
 CUSTOMERS = 'lakehouse query --csv "select id, name from gold.customers order by id"'
 
 
-def test_a_project_of_a_user_goes_from_topics_to_gold_and_on_through_an_upgrade(
-    environment, shop, tmp_path
-):
+def test_a_project_of_a_user_goes_from_topics_to_gold(environment, shop):
     """Of two topics; one has a format of the user's own, begun by `lakehouse add-format`."""
     done = environment.lakehouse("add-format", "acme_json", cwd=shop)
     assert done.returncode == 0, done.stderr
@@ -111,6 +109,9 @@ def test_a_project_of_a_user_goes_from_topics_to_gold_and_on_through_an_upgrade(
     tested = set(re.findall(r"PASS acme_json::acme_json__(\w+)", said))
     assert tested == SCENARIOS - {"multi_row"}
 
+
+@pytest.mark.long
+def test_the_project_goes_on_through_an_upgrade(environment, shop, tmp_path):
     files = {path: path.read_bytes() for path in shop.rglob("*") if _is_of_user(shop, path)}
     environment.install(build_wheel(tmp_path, "90.2"))
     assert environment.lakehouse("--version", cwd=shop).stdout == "lakehouse 90.2\n"
