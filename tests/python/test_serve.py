@@ -8,21 +8,17 @@ import signal
 import socket
 import subprocess
 import time
-import urllib.error
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Client
 from pathlib import Path
 
-import pyspark
 import pytest
-from broker import Broker, _free_ports
-from commands import Commands, prepare
+from broker import Broker
+from commands import prepare
 from conftest import copy_project
 from directory import PEOPLE, directory
 from laboratory import change, thing
-from prometheus_client.parser import text_string_to_metric_families
-from pyhive import hive
+from serving import Served, beeline
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.java import find_java
@@ -30,84 +26,8 @@ from cdc_lakehouse.runtime.served import authenticate, join_served
 from cdc_lakehouse.serve import thrift
 from cdc_lakehouse.serve.clients import WriteLock
 
-PATIENCE = 300  # seconds until a test that waits gives up
 FILE = "served.json"
 SOAK_SECONDS = int(os.environ.get("SERVE_SECONDS", "120"))
-
-
-class Served(Commands):
-    """A lakehouse of lab.things with the commands that a user types beside its `serve`."""
-
-    def __init__(self, home):
-        super().__init__(home)
-        self.port, self.http = _free_ports(2)
-        self.log, self.process = home / "serve.log", None
-
-    def start(self, *source, options=()):
-        """Type `lakehouse serve`, and wait until it is ready."""
-        ports = ("--port", str(self.port), "--http-port", str(self.http), *options)
-        with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(
-                self.command("serve", *ports, *source),
-                cwd=self.project,
-                env=self.environment,
-                stdout=log,
-                stderr=log,
-            )
-        self.wait(lambda: self.page("/ready")[0] == 200)
-
-    def end(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-        return self.process.wait(PATIENCE)
-
-    def wait(self, is_so):
-        """Wait until something is so, while the process is there."""
-        deadline = time.monotonic() + PATIENCE
-        while not is_so():
-            assert self.process.poll() is None, self.log.read_text()
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.2)
-
-    def page(self, path):
-        """Return the status of a page and its text; 0 if nobody answers."""
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.http}{path}") as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-        except OSError as error:
-            return 0, str(error)
-
-    def figures(self):
-        """Return the figures by their names and labels."""
-        status, text = self.page("/metrics")
-        assert status == 200, text
-        samples = [s for family in text_string_to_metric_families(text) for s in family.samples]
-        return {(sample.name, *sample.labels.values()): sample.value for sample in samples}
-
-    def ask(self, sql):
-        """Return the rows of a query over Thrift, as PyHive gets them."""
-        connection = hive.connect("127.0.0.1", self.port)
-        try:
-            cursor = connection.cursor()
-            cursor.execute(sql)
-            return cursor.fetchall()
-        finally:
-            connection.close()
-
-    def names(self):
-        return [name for (name,) in self.ask("select name from gold.things order by id")]
-
-    def javas(self):
-        """The number of Java processes that use this lakehouse."""
-        commands = (path.read_bytes() for path in _commands())
-        return sum(b"SparkSubmit" in c and str(self.home).encode() in c for c in commands)
-
-
-def _commands():
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        if path.exists():
-            yield path
 
 
 @pytest.fixture(scope="module")
@@ -141,15 +61,6 @@ def test_other_programs_ask_over_thrift(served):
     assert served.ask("select topic, messages, rejected from silver.message_accounting") == [
         ("lab.things", 2, 0)
     ]
-
-
-def beeline(port, sql, *options, more=""):
-    """Ask with beeline; return its exit code and all that it said."""
-    classes = f"{Path(pyspark.__file__).parent / 'jars'}/*"
-    command = [find_java(), "-cp", classes, "org.apache.hive.beeline.BeeLine", *options]
-    command += ["-u", f"jdbc:hive2://127.0.0.1:{port}/default{more}", "--outputformat=csv2"]
-    done = subprocess.run([*command, "-e", sql], capture_output=True, text=True)
-    return done.returncode, done.stdout + done.stderr
 
 
 def test_beeline_asks(served):
@@ -214,6 +125,7 @@ def test_health_and_figures(served):
     assert served.figures()["lakehouse_unprocessed_messages", "lab.things"] == 0
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_loses_its_lock_and_nothing_half_done(served):
     served.send("before the kill")
     served.lakehouse("ingest", "files", served.landing)
@@ -326,6 +238,7 @@ def test_another_program_at_the_port_is_none_that_serves(tmp_path, monkeypatch):
         assert join_served() is None
 
 
+@pytest.mark.long
 def test_other_machines_need_a_password_and_tls(make_served, tmp_path):
     store, word = tmp_path / "store.p12", "of-the-keystore"
     key = ["-genkeypair", "-alias", "lake", "-keyalg", "RSA", "-dname", "CN=127.0.0.1"]

@@ -4,66 +4,27 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
-import pyspark
 import pytest
 from broker import _free_ports
+from cluster import WORKERS, Cluster
 from conftest import LANDING, PROJECT, Lakehouse
 from shop import TABLES, as_text, expected_rows
 
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime import worker_packages
 from cdc_lakehouse.runtime.settings import settings
 
-SPARK = Path(pyspark.__file__).parent
-READY = re.compile("New state: ALIVE|Successfully registered with master")
 EVENTS = "spark.eventLog.enabled true\nspark.eventLog.compress false\nspark.eventLog.dir "
 
 
-@contextmanager
-def daemon(home, name, *arguments):
-    """Run Spark's daemon `name` until it says that it is ready; what it starts ends with it."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    options = {"SPARK_HOME": SPARK, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
-    options["SPARK_DAEMON_JAVA_OPTS"] = "-Dspark.master.rest.enabled=false"
-    options["SPARK_LOCAL_DIRS"] = home
-    command = [SPARK / "bin" / "spark-class", f"org.apache.spark.deploy.{name}", *arguments]
-    with open(home / "log", "wb") as log:
-        process = subprocess.Popen(
-            [*command, "--host", "127.0.0.1", "--webui-port", "0"],
-            cwd=home,
-            env=environment | {name: str(value) for name, value in options.items()},
-            start_new_session=True,
-            stdout=log,
-            stderr=log,
-        )
-    try:
-        while READY.search(said := (home / "log").read_text()) is None:
-            assert process.poll() is None, said
-            time.sleep(0.1)
-        yield
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """The address of a master, and the folders of its two workers of one core and 1 GB each."""
-    homes = [tmp_path_factory.mktemp(name) for name in ("master", "worker", "worker")]
-    port = _free_ports(1)[0]
-    address = f"spark://127.0.0.1:{port}"
-    with ExitStack() as daemons:
-        daemons.enter_context(daemon(homes[0], "master.Master", "--port", str(port)))
-        for home in homes[1:]:
-            size = ("--cores", "1", "--memory", "1g", "--work-dir", home)
-            daemons.enter_context(daemon(home, "worker.Worker", *size, address))
-        yield address, homes[1:]
+def cluster():
+    """A cluster whose workers share all folders with the commands."""
+    with Cluster() as cluster:
+        yield cluster
 
 
 class Project:
@@ -114,7 +75,7 @@ class Project:
 @pytest.fixture(scope="module")
 def project(cluster, tmp_path_factory):
     """All of the sample but one of its Avro topics, landed and built on the cluster."""
-    project = Project(tmp_path_factory.mktemp("standalone"), cluster[0])
+    project = Project(tmp_path_factory.mktemp("standalone"), cluster.address)
     topics = sorted(path.name for path in LANDING.iterdir())
     project.land_and_build(*(topic for topic in topics if topic != "shop.payments"))
     return project
@@ -150,12 +111,16 @@ def test_a_master_that_is_not_there_is_named(tmp_path):
 
 @pytest.mark.long
 def test_executors_log_nothing_of_what_they_read(cluster, project):
-    logs = [path for worker in cluster[1] for path in worker.glob("app-*/*/stderr")]
+    """Until they know the level of the driver they tell how they start."""
+    logs = [p for name in WORKERS for p in cluster.work_dir(name).glob("app-*/*/stderr")]
     assert logs
-    assert not [path for path in logs if " INFO " in path.read_text()]
+    told = [line for path in logs for line in path.read_text().splitlines() if " INFO " in line]
+    assert told and not [line for line in told if "FileScan" in line or "Running task" in line]
 
 
-@pytest.mark.parametrize("name", ["spark://", "spark://host", "yarn", "local[0]", "host:7077"])
+@pytest.mark.parametrize(
+    "name", ["spark://", "spark://host", "yarn", "k8s://host:443", "local[0]", "host:7077"]
+)
 def test_what_is_no_master_is_named(monkeypatch, name):
     monkeypatch.setenv("LAKEHOUSE_MASTER", name)
     with pytest.raises(LakehouseError) as error:
@@ -168,3 +133,56 @@ def test_a_cluster_gets_nothing_of_this_machine(monkeypatch):
     values = settings(metastore=True)
     assert values["spark.master"] == "spark://one:7077,[::1]:7077"
     assert "127.0.0.1" not in "".join(values.values())
+
+
+@pytest.fixture
+def packed(monkeypatch, tmp_path):
+    """No packages are packed for workers yet."""
+    monkeypatch.setattr(worker_packages, "ARCHIVE", tmp_path / "packages.tar.gz")
+    monkeypatch.setattr(worker_packages, "LIST", tmp_path / "packages.txt")
+    return worker_packages.pack
+
+
+def test_packages_for_workers_are_packed_with_what_they_need(packed, tmp_path, monkeypatch):
+    assert worker_packages.settings_of_archive() == {}
+    assert worker_packages.python_of_workers() == sys.executable
+    monkeypatch.setattr(worker_packages, "NEEDED", ("jiter",))
+    names = [text.partition("==")[0] for text in packed(["python-dateutil"])]
+    assert names == ["jiter", "python-dateutil", "six"]
+    folder = tmp_path / "unpacked"
+    shutil.unpack_archive(worker_packages.ARCHIVE, folder)
+    command = [sys.executable, "-S", "-c", "import dateutil, jiter; print(dateutil.__file__)"]
+    alone = {"PYTHONPATH": str(folder)}
+    assert subprocess.check_output(command, env=alone, text=True).startswith(str(folder))
+    values = worker_packages.settings_of_archive()
+    assert values["spark.archives"].endswith(f"packages.tar.gz#{worker_packages.UNPACKED}")
+    assert re.fullmatch(r"python3\.\d+", worker_packages.python_of_workers())
+
+
+def test_packages_of_another_version_are_named(packed, monkeypatch):
+    monkeypatch.setattr(worker_packages, "NEEDED", ("jiter",))
+    with pytest.raises(LakehouseError, match="no-such-package is not installed here"):
+        packed(["no-such-package"])
+    packed()
+    worker_packages.LIST.write_text("jiter==0.0.1\n")
+    with pytest.raises(LakehouseError, match=r"has jiter==0.0.1 .* `lakehouse setup --cluster`"):
+        worker_packages.settings_of_archive()
+
+
+@pytest.mark.long
+def test_a_command_whose_cluster_is_gone_ends(tmp_path):
+    """Spark alone would wait for ever for an executor."""
+    with Cluster() as cluster:
+        project = Project(tmp_path, cluster.address)
+        shutil.copytree(LANDING / "shop.orders", project.landing)
+        command = [sys.executable, "-m", "cdc_lakehouse.console.cli", "ingest", "files"]
+        run = {"cwd": PROJECT, "env": project.environment, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen([*command, project.landing], **run) as process:
+            for line in process.stderr:
+                if "of them new" in line:
+                    break
+            for name in WORKERS:
+                cluster.kill(name)
+            said = process.stderr.read()
+    assert process.returncode == 2, said
+    assert f"LAKEHOUSE_MASTER={cluster.address}: no executor has been there for 120 s" in said

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterable
 from datetime import datetime
-from pathlib import Path
 
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
@@ -24,6 +23,7 @@ from cdc_lakehouse.bronze.tables import (
     read,
 )
 from cdc_lakehouse.sql import quoted
+from cdc_lakehouse.storage.files import Location
 
 # How the name of a staged file with a large message begins; the others' are hexadecimal.
 LARGE = "large-"
@@ -33,7 +33,7 @@ READ_OFFSETS = {MESSAGES: "offset", OFFSET_GAPS: "last_offset", REMOVED_MESSAGES
 
 def append_messages(
     spark: SparkSession,
-    folder: Path,
+    folder: Location,
     formats: dict[str, str],
     ingested_at: datetime,
     transaction: tuple[str, int],

@@ -30,10 +30,12 @@ from cdc_lakehouse.ingest.files import (
 from cdc_lakehouse.ingest.report import IngestReport, problem, progress
 from cdc_lakehouse.routes import Routes, read_routes
 from cdc_lakehouse.runtime.locks import hold, hold_to_commit
-from cdc_lakehouse.runtime.paths import warehouse_path, work_dir
+from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path, work_dir
 from cdc_lakehouse.runtime.session import MANY_BYTES, compile_plans, open_session, stopping
+from cdc_lakehouse.runtime.standalone import is_cluster
 from cdc_lakehouse.runtime.timings import Recorder, Step
-from cdc_lakehouse.storage.files import make_folder
+from cdc_lakehouse.storage.files import Location, make_folder, remove_tree
+from cdc_lakehouse.storage.objects import ObjectPath
 
 APPLICATION = "lakehouse ingest files"
 COMPRESSION = 8  # times that the text of messages is longer than it is in a table
@@ -254,15 +256,8 @@ class _Ingest:
         formats = {t: self.routes.format_of(t) for file in files for t in file.messages}
         if formats:
             compile_plans(self.spark, sum(file.bytes for file in files) > MANY_BYTES)
-            try:
-                transaction = (APPLICATION, batch)
-                deliveries.append_messages(
-                    self.spark, self.staging, formats, self.began_at, transaction, come_once(files)
-                )
-            except (PySparkException, Py4JError):
-                # A killed run's Java may live on for a moment and commit the batch itself.
-                if bronze.committed_version(self.spark, APPLICATION) < batch:
-                    raise
+            with self.staged_for_workers() as staged:
+                self.append(staged, formats, batch, come_once(files))
         for left_over in self.staging.iterdir():
             left_over.unlink()
         for file in files:
@@ -272,3 +267,30 @@ class _Ingest:
         self.report.formats |= formats
         self.report.files += len(files)
         progress(f"{len(files):,} files landed")
+
+    @contextmanager
+    def staged_for_workers(self) -> Iterator[Location]:
+        """Yield where Spark finds what is staged: workers of a cluster see object storage alone."""
+        home = lakehouse_dir()
+        if not isinstance(home, ObjectPath) or not is_cluster(self.spark.sparkContext.master):
+            yield self.staging
+            return
+        folder = home / "tmp" / "ingest"
+        remove_tree(folder)  # what a killed run has left
+        for file in self.staging.iterdir():
+            (folder / file.name).upload(file)
+        yield folder
+        remove_tree(folder)
+
+    def append(
+        self, staged: Location, formats: dict[str, str], batch: int, each_once: bool
+    ) -> None:
+        try:
+            transaction = (APPLICATION, batch)
+            deliveries.append_messages(
+                self.spark, staged, formats, self.began_at, transaction, each_once
+            )
+        except (PySparkException, Py4JError):
+            # A killed run's Java may live on for a moment and commit the batch itself.
+            if bronze.committed_version(self.spark, APPLICATION) < batch:
+                raise

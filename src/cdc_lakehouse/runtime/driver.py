@@ -9,9 +9,10 @@ from pathlib import Path
 from pyspark import SparkConf, SparkContext
 
 from cdc_lakehouse.errors import cannot_write
-from cdc_lakehouse.runtime import class_archive
+from cdc_lakehouse.runtime import class_archive, standalone
 from cdc_lakehouse.runtime.jars import installed_jars
 from cdc_lakehouse.runtime.java import find_java, java_locale
+from cdc_lakehouse.runtime.worker_packages import python_of_workers
 from cdc_lakehouse.storage.files import make_folder
 from cdc_lakehouse.storage.objects import Hadoop
 
@@ -72,7 +73,8 @@ def prepare_java() -> None:
         LakehouseError: there is no usable Java.
     """
     find_java()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    python = python_of_workers() if standalone.is_cluster(standalone.master()) else sys.executable
+    os.environ.setdefault("PYSPARK_PYTHON", python)
 
 
 def hadoop(work: Path, scheme: str) -> Hadoop:

@@ -19,7 +19,7 @@ from cdc_lakehouse.errors import (
     short_message,
 )
 from cdc_lakehouse.runtime import served, standalone
-from cdc_lakehouse.runtime.driver import LOG4J, memory, prepare_java, standard_error_to
+from cdc_lakehouse.runtime.driver import memory, prepare_java, standard_error_to
 from cdc_lakehouse.runtime.java import java_locale
 from cdc_lakehouse.runtime.locks import begin_sharing, refuse_other_java
 from cdc_lakehouse.runtime.meaning import refuse_other_meanings
@@ -80,7 +80,6 @@ def open_session(
     joins_cluster = is_new and standalone.is_cluster(master)
     if joins_cluster:
         standalone.check_reachable(master)
-        standalone.share_logging(work, LOG4J)
     try:
         with standard_error_to(work / "spark.log"), java_locale():
             spark = builder.getOrCreate()
@@ -93,7 +92,8 @@ def open_session(
         if shared and metastore and is_new:
             shared.prepare(spark)
         if joins_cluster:
-            standalone.check_executors(spark, master, memory(), work)
+            standalone.check_executors(spark, master, memory(), lakehouse_dir())
+            standalone.stop_without_executors(spark, master)
     except Exception as error:
         if is_new and SparkContext._active_spark_context is not None:
             SparkContext._active_spark_context.stop()  # the next call would take it for a sound one
@@ -174,3 +174,19 @@ def gone_java() -> str:
         )
     how = f"signal {-code}" if code < 0 else f"code {code}"
     return f"Spark's Java has ended with {how}; more in {work_dir() / 'spark.log'}"
+
+
+def gone_spark(spark: SparkSession) -> str:
+    """Return how Spark ended, without a full stop; nothing if it has not.
+
+    It stops in a Java that goes on where its cluster has given it up.
+    """
+    if said := gone_java():
+        return said
+    try:
+        is_stopped = spark.sparkContext._jsc.sc().isStopped()
+    except (Py4JError, ConnectionError) as error:
+        return ended_java(error) or short_message(error)
+    if not is_stopped:
+        return ""
+    return f"Spark has stopped: its cluster has ended it; more in {work_dir() / 'spark.log'}"

@@ -77,7 +77,7 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         values["spark.sql.sources.parallelPartitionDiscovery.parallelism"] = cores
     if standalone.is_cluster(master):
         values |= {"spark.jars": ",".join(map(str, installed_jars(scheme)))}
-        values |= standalone.cluster_settings(cores, memory(), home)
+        values |= standalone.cluster_settings(master, cores, memory())
     else:
         # Nothing outside this machine is meant to reach the embedded session.
         values["spark.driver.bindAddress"] = values["spark.driver.host"] = "127.0.0.1"

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -12,7 +13,7 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.report import progress
 from cdc_lakehouse.package import sources
 from cdc_lakehouse.runtime.functions import PACKAGE, register_functions
-from cdc_lakehouse.runtime.session import gone_java
+from cdc_lakehouse.runtime.session import gone_spark
 from cdc_lakehouse.runtime.stopping import REQUESTED, requested_by_signals
 from cdc_lakehouse.serve import thrift
 from cdc_lakehouse.serve.clients import Clients, WriteLock
@@ -20,7 +21,7 @@ from cdc_lakehouse.serve.figures import Figures
 from cdc_lakehouse.serve.pages import Pages
 
 Run = Callable[[AbstractContextManager[None]], int]
-TICK = 0.5  # seconds between two looks whether Java is there
+TICK = 0.5  # seconds between two looks whether Spark is there
 
 
 @dataclass(frozen=True)
@@ -59,15 +60,16 @@ def serve(request: Request, spark: SparkSession, project: Path, run: Run | None)
             code of `lakehouse run`. None runs nothing.
 
     Returns:
-        0; Java's end is an error.
+        0; Spark's end is an error.
 
     Raises:
-        LakehouseError: Java has ended.
+        LakehouseError: Spark has ended.
     """
     figures, functions = Figures(spark), _Functions(spark, project)
+    gone = partial(gone_spark, spark)
     lock = WriteLock(functions.renew)
     with ExitStack() as stack:
-        pages = Pages(request.http_host, request.http_port, gone_java, figures.text)
+        pages = Pages(request.http_host, request.http_port, gone, figures.text)
         stack.callback(pages.close)
         server = thrift.start(spark, request.host, request.port, request.options)
         stack.callback(server.stop)
@@ -82,7 +84,7 @@ def serve(request: Request, spark: SparkSession, project: Path, run: Run | None)
         )
         due = time.monotonic()
         while not REQUESTED.wait(TICK):
-            if said := gone_java():
+            if said := gone():
                 raise LakehouseError(f"{said}. Start `lakehouse serve` again.")
             if run is not None and time.monotonic() >= due:
                 _run_once(run, lock, figures)

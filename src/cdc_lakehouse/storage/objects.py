@@ -10,7 +10,7 @@ import errno
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from py4j.java_gateway import JavaObject
@@ -140,6 +140,17 @@ class ObjectPath:
             stream.close()
 
         self._ask(write)
+
+    def upload(self, file: Path) -> None:
+        """Write a new object that is a copy of a file of this machine: whole or not at all."""
+
+        def copy(files: JavaObject, path: JavaObject) -> None:
+            hadoop = self.hadoop()
+            local, fs = hadoop.jvm.java.io.File(str(file)), hadoop.jvm.org.apache.hadoop.fs
+            # S3A's own copyFromLocalFile is another client, which waits for ever on some servers.
+            fs.FileUtil.copy(local, files, path, False, hadoop.configuration)
+
+        self._ask(copy)
 
     def unlink(self, missing_ok: bool = False) -> None:
         if not self._ask(lambda files, path: files.delete(path, False)) and not missing_ok:

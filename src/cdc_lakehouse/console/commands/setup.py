@@ -13,6 +13,13 @@ def add(commands: Commands) -> None:
         choices=["s3a"],
         help="fetch what a lakehouse in this object storage needs, too",
     )
+    command.add_argument(
+        "--cluster",
+        nargs="*",
+        metavar="PACKAGE",
+        help="pack the Python packages that a cluster's workers need, to be sent to them; "
+        "name those that functions of your own import",
+    )
     command.set_defaults(run=_setup)
 
 
@@ -25,6 +32,10 @@ def _setup(options: argparse.Namespace) -> int:
     if options.storage:
         fetched = fetch_storage_jars(options.storage)
         print(f"{len(fetched)} jars for {options.storage}:// in {FOLDER / options.storage}")
+    if options.cluster is not None:
+        from cdc_lakehouse.runtime.worker_packages import ARCHIVE, pack
+
+        print(f"{', '.join(pack(options.cluster))} in {ARCHIVE}")
     if reason := make_archive():
         print(f"No archive of Java's classes, so each start takes longer: {reason}")
     return 0

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.runtime.paths import work_dir
+from cdc_lakehouse.runtime.paths import lakehouse_dir, storage_scheme, work_dir
+from cdc_lakehouse.storage.files import remove_tree
 
 
 def remove_left_overs(spark: SparkSession) -> None:
@@ -15,6 +16,8 @@ def remove_left_overs(spark: SparkSession) -> None:
     These are the folders that killed processes left in LAKEHOUSE_DIR/tmp, the rows that this one
     has shuffled, and what spark.log says: an error or a warning may quote values.
     """
+    if storage_scheme():
+        remove_tree(lakehouse_dir() / "tmp")
     jvm, folder = spark._jvm, work_dir() / "tmp"
     disk = jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager()
     own = [*disk.localDirsString(), jvm.org.apache.spark.SparkFiles.getRootDirectory()]
