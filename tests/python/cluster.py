@@ -13,10 +13,14 @@ from pathlib import Path
 import pyspark
 from broker import _free_ports
 
+from cdc_lakehouse.runtime import worker_packages
+
 SPARK = Path(pyspark.__file__).parent
 READY = re.compile("New state: ALIVE|Recovery complete|Successfully registered with master")
 # A master that is started again knows workers and applications by what it has written.
 RECOVERY = "-Dspark.deploy.recoveryMode=FILESYSTEM -Dspark.deploy.recoveryDirectory="
+# Where the Python lies that the environment of the tests was made with, without its packages.
+PATH = f"{sys.base_prefix}/bin:/usr/bin:/bin"
 MASTER, WORKERS = "master", ("worker-1", "worker-2")
 
 
@@ -25,7 +29,7 @@ class Cluster:
 
     Args:
         apart: whether workers can read no folder of the commands, nor packages of their Python.
-            They are then another user's, if the tests are root's.
+            They are then another user's, if the tests are root's and he can read Spark.
         environment: what the workers have in theirs, such as credentials.
     """
 
@@ -61,10 +65,9 @@ class Cluster:
         options["SPARK_DAEMON_JAVA_OPTS"] = f"-Dspark.master.rest.enabled=false {recovery}"
         user = None
         if self.apart and name != MASTER:
-            environment = {"PATH": f"{sys.base_prefix}/bin:/usr/bin:/bin", "HOME": folder}
+            environment = {"PATH": PATH, "HOME": folder}
             options |= self.environment
-            if os.getuid() == 0:
-                user = "nobody"
+            if user := _other_user():
                 shutil.chown(folder, user)
                 shutil.chown(folder / "log", user)
         with open(folder / "log", "ab") as log:
@@ -93,3 +96,14 @@ class Cluster:
             return ("org.apache.spark.deploy.master.Master", "--port", self.port, *where)
         size = ("--cores", 2, "--memory", "2g", "--work-dir", folder)
         return ("org.apache.spark.deploy.worker.Worker", *size, *where, self.address)
+
+
+def _other_user():
+    """Return a user who can read Spark, and none of the folders of the tests; None without one."""
+    if os.getuid() != 0:
+        return None
+    needed = f"test -r '{SPARK}/jars' && {worker_packages.PYTHON} -c pass && java -version"
+    seen = subprocess.run(
+        ["sh", "-c", needed], user="nobody", cwd="/", env={"PATH": PATH}, capture_output=True
+    )
+    return None if seen.returncode else "nobody"

@@ -102,6 +102,7 @@ def of_late(kind, position, *rows, **more):
     return {**change(kind, position, *rows, **more), "table": "late"}
 
 
+@pytest.mark.long
 def test_a_change_is_late_if_an_earlier_run_has_processed_a_later_one(laboratory):
     first = of_late("INSERT", 100, thing(1, "first"))
     third = of_late("UPDATE", 300, thing(1, "third"), old=[{"name": "second"}])
@@ -838,6 +839,7 @@ def test_the_rows_of_a_dropped_table_stay_and_are_named_or_go(laboratory):
     }
 
 
+@pytest.mark.long
 def test_a_column_that_a_statement_drops_keeps_its_values_and_is_named_at_once(laboratory):
     def of_shelf(message):
         return {**message, "table": "shelf"}

@@ -172,6 +172,7 @@ def test_few_messages_are_parsed_once_and_not_compiled(grown, tmp_path):
     assert sum(len(PARSED.findall(plan)) for plan in read) == 1
 
 
+@pytest.mark.long
 def test_a_long_pause_loses_nothing(grown, tmp_path):
     """Delta cleans its log after 30 days; then the change feed no longer reaches back."""
     grown.query("alter table bronze.messages set tblproperties ('delta.checkpointInterval' = '1')")

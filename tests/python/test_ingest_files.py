@@ -504,6 +504,7 @@ def test_unrouted_messages_get_their_format_once_their_topic_has_a_route(lake, m
     assert lake.commits() == 5
 
 
+@pytest.mark.long
 def test_a_killed_ingest_neither_loses_nor_doubles(lake, tmp_path, monkeypatch):
     monkeypatch.setenv("LAKEHOUSE_DIR", str(tmp_path / "lake"))
     rounds = int(os.environ.get("KILLS") or 2)

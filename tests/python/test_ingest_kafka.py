@@ -202,6 +202,7 @@ def test_topics_are_found_by_a_pattern(lake, broker):
     ]
 
 
+@pytest.mark.long
 def test_partitions_are_assigned_and_bounded(lake, broker):
     broker.make_topic("assigned", partitions=2, messages=values(*range(10)))
     broker.produce("assigned", *values(*range(4)), partition=1)
@@ -519,6 +520,7 @@ def test_secrets_reach_kafka_and_nothing_else(lake, broker, topic, spark, capfd)
     assert found(PASSWORD, file.parent) == [file] and found(topic, lake.home)
 
 
+@pytest.mark.long
 def test_a_run_that_stays_up_ends_with_a_signal(lake, broker, topic):
     pattern = ["--subscribe-pattern", re.escape(topic) + "|later[.]made"]
     asked = ["--bootstrap-servers", broker.plain, "--continuous", "--every", "0.5"]
@@ -543,6 +545,7 @@ def test_a_run_that_stays_up_ends_with_a_signal(lake, broker, topic):
     assert lake.ingest(subscribe_pattern=pattern[1]).landed == []
 
 
+@pytest.mark.long
 def test_what_is_new_lands_where_dbt_has_no_profile_to_build_with(lake, broker, topic):
     process = lake.command("--bootstrap-servers", broker.plain, "--subscribe", topic, does="run")
     out, err = process.communicate()

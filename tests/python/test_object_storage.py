@@ -114,6 +114,7 @@ def test_a_path_in_object_storage_is_asked_as_one_of_a_folder(s3, tmp_path, monk
     }
 
 
+@pytest.mark.long
 def test_messages_become_rows(lake, s3):
     assert lake.names() == ["first", "second"]
     tables = {key.split("/")[2] for key in s3.keys("lake/warehouse/")}
@@ -123,6 +124,7 @@ def test_messages_become_rows(lake, s3):
     assert not [path for path in here if path.suffix == ".parquet" or path.name == "leases"]
 
 
+@pytest.mark.long
 def test_no_secret_is_written(lake, s3):
     written = [p for f in (lake.home.parent, lake.project) for p in f.rglob("*") if p.is_file()]
     assert any(path.name == "spark.log" for path in written)

@@ -124,6 +124,7 @@ def test_what_was_delivered_before_has_its_outcome(tested):
     assert tested.failing() == []
 
 
+@pytest.mark.long
 def test_an_outcome_too_many_is_found_until_it_is_gone(tested):
     tested.deliver((9, 90, "fourth"))
     tested.run()

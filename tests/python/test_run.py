@@ -118,6 +118,7 @@ def test_messages_land_where_dbt_cannot_read_the_project(shop):
     assert shop.names()[-2:] == ["fifth", "sixth"]
 
 
+@pytest.mark.long
 def test_messages_land_while_another_dbt_uses_the_tables(shop):
     shop.send("seventh")
     command = [sys.executable, "-m", "cdc_lakehouse.console.cli", "run", "files", shop.landing]

@@ -101,6 +101,7 @@ def test_others_ask_while_dbt_is_at_work(shared):
     assert shared.names() == ["first", "second", "third"]
 
 
+@pytest.mark.long
 def test_of_two_runs_at_once_each_commit_is_made_by_one(shared):
     """Who has lost says so; what it has not done the next run does."""
     shared.send("fourth", "fifth")
@@ -140,6 +141,7 @@ def test_who_was_killed_keeps_nobody_out(shared):
     assert shared.names()[-1] == "before the kill"
 
 
+@pytest.mark.long
 def test_a_shared_lakehouse_is_opened_with_its_metastore_alone(shared, monkeypatch):
     address = shared.environment["LAKEHOUSE_METASTORE"]
     monkeypatch.setitem(shared.environment, "LAKEHOUSE_METASTORE", "")
@@ -147,6 +149,7 @@ def test_a_shared_lakehouse_is_opened_with_its_metastore_alone(shared, monkeypat
     assert f"{shared.home} shares the metastore {address}: set LAKEHOUSE_METASTORE to it." in said
 
 
+@pytest.mark.long
 def test_a_wrong_password_is_refused_in_a_sentence(shared, monkeypatch):
     monkeypatch.setitem(shared.environment, "PGPASSWORD", "guessed")
     said = shared.lakehouse("query", "select 1", code=2)

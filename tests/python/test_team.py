@@ -2,7 +2,7 @@
 
 PostgreSQL keeps the names of tables, an S3 server the lakehouse, and a master and two workers of
 Spark do the work; the workers see nothing of the machine of the commands. `serve` lands what comes
-from Kafka and builds. TEAM_KILLS (2) processes of these are killed, each while a message is on its
+from Kafka and builds. TEAM_KILLS (1) processes of these are killed, each while a message is on its
 way, and started again, as whoever looks after them would; KILL_SEED chooses which.
 """
 
@@ -24,7 +24,7 @@ from serving import PATIENCE, Served, beeline
 
 from cdc_lakehouse.runtime.worker_packages import pack
 
-KILLS = int(os.environ.get("TEAM_KILLS", "2"))
+KILLS = int(os.environ.get("TEAM_KILLS", "1"))
 TOPIC = "lab.things"
 
 
@@ -146,3 +146,8 @@ def test_any_process_may_be_killed(team):
     offsets = f"select offset from silver.events where topic = '{TOPIC}' order by offset"
     assert team.served.ask(offsets) == [(number - 1,) for number in numbers]
     assert team.served.end() == 0
+    homes = team.served.home.parent, team.served.project, team.cluster.home
+    written = [path for home in homes for path in home.rglob("*") if path.is_file()]
+    secrets = team.s3.secret.encode(), PASSWORD.encode()
+    assert any(path.name == "spark.log" for path in written)
+    assert not [path for path in written if any(each in path.read_bytes() for each in secrets)]

@@ -74,6 +74,7 @@ ORDERS = 'lakehouse query --csv "select id, status, total from gold.orders order
 CUSTOMERS = 'lakehouse query --csv "select id, name from gold.customers order by id"'
 
 
+@pytest.mark.long
 def test_a_project_of_a_user_goes_from_topics_to_gold(environment, shop):
     """Of two topics; one has a format of the user's own, begun by `lakehouse add-format`."""
     done = environment.lakehouse("add-format", "acme_json", cwd=shop)
