@@ -17,16 +17,25 @@ def prepare(project):
     write_models(project)
 
 
+def environment(**given):
+    """Return the environment of a command that a user types.
+
+    A test that runs Spark in this process has named the Python of its workers in it.
+    """
+    ours = {name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"}
+    return ours | {name: str(value) for name, value in given.items()}
+
+
 class Commands:
     """A project and a lakehouse of lab.things, with the commands that a user types there."""
 
-    def __init__(self, home, **environment):
+    def __init__(self, home, **given):
         self.home, self.landing, self.sent = home / "lake", home / "landing", 0
         self.landing.mkdir()
         self.project = copy_project(home / "project", prepare)
         names = {"LAKEHOUSE_DIR": self.home, "DBT_USE_COLORS": "false", "LAKEHOUSE_MEMORY": "1g"}
-        names |= {"DBT_TARGET_PATH": home / "target", "DBT_LOG_PATH": home / "logs"} | environment
-        self.environment = os.environ | {name: str(value) for name, value in names.items()}
+        names |= {"DBT_TARGET_PATH": home / "target", "DBT_LOG_PATH": home / "logs"} | given
+        self.environment = environment(**names)
 
     def send(self, *names):
         """Let a message arrive for each name of a thing, all in one file."""

@@ -13,6 +13,7 @@ import time
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import pyspark
 from broker import FLAGS, _answers, _free_ports
@@ -23,7 +24,7 @@ from cdc_lakehouse.runtime.java import find_java
 IVY_FILE = Path(__file__).with_name("postgres.ivy.xml")
 FOLDER = Path(sys.prefix, "share", "cdc_lakehouse", "postgres")
 MACHINE = "arm64v8" if platform.machine() in ("aarch64", "arm64") else "amd64"
-USER, PASSWORD = "lake", "s3cret-of-the-metastore"
+USER, PASSWORD = "lake", f"s3cret-{uuid4().hex}"  # no file of the project has it
 DATABASES = 6
 SERVICE = "org.apache.hadoop.hive.metastore.HiveMetaStore"
 

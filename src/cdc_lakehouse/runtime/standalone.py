@@ -22,6 +22,9 @@ EMBEDDED = re.compile(r"local(\[([1-9][0-9]*|\*)\])?")
 SERVER = r"(\[[0-9A-Fa-f:.]+\]|[^\s,/:\[\]]+):[0-9]{1,5}"
 STANDALONE = re.compile(rf"spark://{SERVER}(,{SERVER})*")
 KUBERNETES = re.compile(r"k8s://https?://(\[[0-9A-Fa-f:.]+\]|[^\s,/:\[\]]+)(:[0-9]{1,5})?")
+# By default executors would log the filters of a scan, with their values. This resource of Spark's
+# jars writes warnings to the standard error; workers have it wherever the lakehouse lies.
+LOGGING = "beeline-log4j2.properties"
 # A worker that cannot start an executor tries again at once, for as long as somebody waits.
 EXECUTOR_SECONDS = 120
 
@@ -58,12 +61,10 @@ def cluster_settings(name: str, cores: str | None, memory: str) -> dict[str, str
     Raises:
         LakehouseError: the packages that were packed for workers are not those that are installed.
     """
+    options = f"-XX:+ExitOnOutOfMemoryError -Dlog4j2.configurationFile={LOGGING}"
     values = {
         "spark.executor.memory": memory,
-        "spark.executor.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
-        # By default executors would log the filters of a scan, with their values.
-        "spark.log.level": "WARN",
-        "spark.executor.syncLogLevel.enabled": "true",
+        "spark.executor.extraJavaOptions": options,
         **settings_of_archive(),
     }
     # An executor of Kubernetes has one core, where spark-defaults.conf says nothing else.
