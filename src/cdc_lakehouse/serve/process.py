@@ -18,10 +18,12 @@ from cdc_lakehouse.runtime.stopping import REQUESTED, requested_by_signals
 from cdc_lakehouse.serve import thrift
 from cdc_lakehouse.serve.clients import Clients, WriteLock
 from cdc_lakehouse.serve.figures import Figures
+from cdc_lakehouse.serve.news import Look, News
 from cdc_lakehouse.serve.pages import Pages
 
 Run = Callable[[AbstractContextManager[None]], int]
 TICK = 0.5  # seconds between two looks whether Spark is there
+RETRY = 60  # seconds at most until a run for something new, which was not done, is done again
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Request:
         http_host, http_port: where /health, /ready and /metrics do.
         options: of Spark's Thrift server, by their names in Hive.
         every: seconds from the end of a run to the beginning of the next.
+        look: at the source, between runs; what changes there begins a run at once.
     """
 
     host: str
@@ -41,6 +44,7 @@ class Request:
     http_port: int
     options: dict[str, str] = field(default_factory=dict)
     every: float = 60
+    look: Look | None = None
 
     def check(self) -> None:
         """Raise a LakehouseError if it is not safe, or if an address is taken."""
@@ -82,19 +86,24 @@ def serve(request: Request, spark: SparkSession, project: Path, run: Run | None)
             f"SQL at jdbc:hive2://{request.host}:{request.port}, "
             f"figures at http://{request.http_host}:{request.http_port}/metrics"
         )
+        news = News(spark, request.look) if request.look else None
         due = time.monotonic()
         while not REQUESTED.wait(TICK):
             if said := gone():
                 raise LakehouseError(f"{said}. Start `lakehouse serve` again.")
-            if run is not None and time.monotonic() >= due:
-                _run_once(run, lock, figures)
-                due = time.monotonic() + request.every
+            if run is None:
+                continue
+            if (news and news.have_come()) or time.monotonic() >= due:
+                is_done = _run_once(run, lock, figures)
+                # What is new is known then: it would wait for what comes next.
+                wait = min(request.every, RETRY) if news and not is_done else request.every
+                due = time.monotonic() + wait
         pages.is_ready = False
     return 0
 
 
-def _run_once(run: Run, lock: WriteLock, figures: Figures) -> None:
-    """Run once; what fails is said, and the next run tries again."""
+def _run_once(run: Run, lock: WriteLock, figures: Figures) -> bool:
+    """Run once, and tell whether all was done; what fails is said, and the next run tries again."""
     began = time.monotonic()
     try:
         code = run(lock.hold("a run of `lakehouse serve`"))
@@ -104,6 +113,7 @@ def _run_once(run: Run, lock: WriteLock, figures: Figures) -> None:
     seconds = time.monotonic() - began
     figures.note_run(code, seconds)
     progress(f"a run of {seconds:.1f} s ended with exit code {code}")
+    return code == 0
 
 
 class _Functions:

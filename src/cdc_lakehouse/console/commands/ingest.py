@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
 
 if TYPE_CHECKING:
+    from cdc_lakehouse.ingest.kafka.options import Request
     from cdc_lakehouse.runtime.timings import Recorder
 
 
@@ -110,10 +111,18 @@ def _land_kafka(
     options: argparse.Namespace, project_dir: Path, timings: "Recorder | None" = None
 ) -> int:
     from cdc_lakehouse.console.report import kafka_text
-    from cdc_lakehouse.ingest.kafka.options import Request, parse_options
     from cdc_lakehouse.ingest.kafka.source import ingest_kafka
 
-    request = Request(
+    report = ingest_kafka(request_of(options), project_dir, timings)
+    print(kafka_text(report))
+    return 0
+
+
+def request_of(options: argparse.Namespace) -> "Request":
+    """Return what the options of a command ask of Kafka."""
+    from cdc_lakehouse.ingest.kafka import options as kafka
+
+    return kafka.Request(
         bootstrap_servers=options.bootstrap_servers
         or os.environ.get("KAFKA_BOOTSTRAP_SERVERS", ""),
         subscribe=options.subscribe or "",
@@ -123,16 +132,13 @@ def _land_kafka(
         starting_timestamp=options.starting_timestamp,
         max_offsets=options.max_offsets,
         limit=options.limit,
-        options=parse_options(options.option),
+        options=kafka.parse_options(options.option),
         options_file=options.options_file or "",
         name=options.name,
         every=options.every if options.continuous else None,
         accept_gaps=options.accept_gaps,
         recover=options.recover,
     )
-    report = ingest_kafka(request, project_dir, timings)
-    print(kafka_text(report))
-    return 0
 
 
 def _milliseconds(text: str) -> int:

@@ -6,9 +6,13 @@ import re
 import sys
 from contextlib import AbstractContextManager
 from functools import partial
+from typing import TYPE_CHECKING
 
-from cdc_lakehouse.console.commands.ingest import add_sources
+from cdc_lakehouse.console.commands.ingest import add_sources, request_of
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+
+if TYPE_CHECKING:
+    from cdc_lakehouse.serve.news import Look
 
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -34,9 +38,10 @@ def add(commands: Commands) -> None:
     )
     add_project(command)
     command.set_defaults(run=_serve, land=None)
-    _add_schedule(command, every=None, test=False)
+    _add_schedule(command, every=None, test=False, on_new_data=False)
     for source in add_sources(command, are_required=False):
-        _add_schedule(source, every=argparse.SUPPRESS, test=argparse.SUPPRESS)
+        hidden = argparse.SUPPRESS
+        _add_schedule(source, every=hidden, test=hidden, on_new_data=hidden)
 
 
 def _add_schedule(command: argparse.ArgumentParser, **defaults: object) -> None:
@@ -47,6 +52,13 @@ def _add_schedule(command: argparse.ArgumentParser, **defaults: object) -> None:
         default=defaults["every"],
         help="land and build, and again so long after the end: 30s, 5m, 1h; "
         "default: 60s with a SOURCE; without one, build only",
+    )
+    command.add_argument(
+        "--on-new-data",
+        action="store_true",
+        default=defaults["on_new_data"],
+        help="land and build as soon as something is new in SOURCE, or in bronze without one; "
+        "--every is then the longest time without a run, default: 1h",
     )
     command.add_argument(
         "--test", action="store_true", default=defaults["test"], help="run dbt's data tests too"
@@ -69,7 +81,8 @@ def _serve(options: argparse.Namespace) -> int:
         http_host=options.http_host,
         http_port=options.http_port,
         options=read_options(options.thrift_options),
-        every=options.every or 60,
+        every=options.every or (3600 if options.on_new_data else 60),
+        look=_look(options) if options.on_new_data else None,
     )
     request.check()
     parse()
@@ -87,8 +100,16 @@ def _serve(options: argparse.Namespace) -> int:
         connections.hold_metastore()
         spark = start_spark(is_long=True)
         connections.release_metastore()
-        runs = options.land is not None or options.every is not None
+        runs = options.land is not None or options.every is not None or options.on_new_data
         return serve(request, spark, project, land_and_build if runs else None)
+
+
+def _look(options: argparse.Namespace) -> "Look":
+    from cdc_lakehouse.serve.news import look_at_bronze, look_at_files, look_at_kafka
+
+    if options.land is None:
+        return look_at_bronze
+    return look_at_files(options.path) if "path" in options else look_at_kafka(request_of(options))
 
 
 def _seconds(text: str) -> int:
