@@ -3,7 +3,7 @@
     text, and if the wall clock shows a year outside 1 to 9999.
 -#}
 {% macro milliseconds_to_clock(text, time_zone) -%}
-    {%- set milliseconds = 'cast(' ~ text ~ ' as bigint)' -%}
+    {%- set milliseconds = 'try_cast(' ~ text ~ ' as bigint)' -%}
     case
         when {{ text }} rlike r'^-?[0-9]{1,15}\z' and {{ milliseconds }} between -62135510400000 and 253402387199999
             then nullif(

@@ -3,8 +3,8 @@
     {%- set per_second = {'seconds': 1, 'milliseconds': 1000}[unit] -%}
     timestamp_millis(
         case
-            when {{ is_epoch(digits, unit) }} and cast({{ digits }} as bigint) > 0
-                then cast({{ digits }} as bigint) * {{ 1000 // per_second }}
+            when {{ is_epoch(digits, unit) }} and try_cast({{ digits }} as bigint) > 0
+                then try_cast({{ digits }} as bigint) * {{ 1000 // per_second }}
         end
     )
 {%- endmacro %}

@@ -7,7 +7,7 @@
         transform(regexp_extract_all({{ type }}, r"'((?:[^']|'')*+)'", 1), label -> replace(label, "''", "'"))
     {%- endset -%}
     case
-        when not ({{ text }} rlike r'^[0-9]{1,20}\z' and cast({{ text }} as decimal(20, 0)) <= 18446744073709551615) then {{ text }}
+        when not ({{ text }} rlike r'^[0-9]{1,20}\z' and try_cast({{ text }} as decimal(20, 0)) <= 18446744073709551615) then {{ text }}
         when {{ type }} rlike '(?i)^enum' and {{ text }} = '0' then ''
         when {{ type }} rlike '(?i)^enum' then coalesce(get({{ labels }}, try_cast({{ text }} as int) - 1), {{ text }})
         when length(conv({{ text }}, 10, 2)) <= size({{ labels }})
