@@ -21,7 +21,7 @@ from encoders.base import as_single
 from encoders.oracle import AVRO, Refused, check_bytes, is_the_same, rows_of
 from encoders.project import add_routes
 from fastavro import schemaless_reader, schemaless_writer
-from history import EVERYTHING, History
+from history import EVERYTHING, TWO_KEYS, History
 from shop import write_messages
 
 SEED = int(os.environ["HOSTILE_SEED"])
@@ -193,6 +193,10 @@ def messages_of(name, generator):
     ]
     messages = generator.sample(intact, 40) + broken
     generator.shuffle(messages)
+    if name not in AVRO:
+        # Each number in turn is too long for any cast.
+        value = next(v for v, event in intact if event.kind == "insert" and event.table is TWO_KEYS)
+        messages += [(replaced(value, match, b"9" * 20), None) for match in NUMBER.finditer(value)]
     return messages
 
 
@@ -224,7 +228,7 @@ def world(open_lakehouse, tmp_path_factory):
     lakehouse.dbt("run", "-s", "path:models/silver")
     yield World(lakehouse, messages)
     total = sum(map(len, messages.values()))
-    broken = COUNT * len(messages)
+    broken = sum(event is None for sent in messages.values() for _, event in sent)
     SAID.append(f"hostile messages: {total}, {broken} of them broken")
 
 
