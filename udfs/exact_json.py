@@ -2,8 +2,8 @@
 
 `register` makes `exact_json(value binary, fields string, statement string)` a SQL function; `exact`
 is the same for one value in plain Python. `fields` are the members that a model reads, in the words
-of Spark's `from_json`; `statement` names the one that holds DDL (`payload.ddl.text`), empty if none
-does. The function gives back
+of Spark's `from_json`; `statement` names the one that holds DDL (`payload.ddl.text`; several, where
+messages differ, divided by commas), empty if none does. The function gives back
 
 - `text`: what `from_json` has to read in place of the value, null where the value will do. It
   differs where `from_json` would alter a value: a fraction becomes a text of the same characters,
@@ -80,10 +80,17 @@ def exact(value, shape, statement=""):
 
 
 def _text_at(found, path):
-    """Return the text of a member of a document, None if it has none there."""
-    for name in path.split("."):
-        found = found.get(name) if isinstance(found, dict) else None
-    return found if isinstance(found, str) else None
+    """Return the text of a member of a document, None if it has none there.
+
+    Of several paths, divided by commas, the first counts that leads to a text.
+    """
+    for each in path.split(","):
+        member = found
+        for name in each.split("."):
+            member = member.get(name) if isinstance(member, dict) else None
+        if isinstance(member, str):
+            return member
+    return None
 
 
 def _exact(value, shape):

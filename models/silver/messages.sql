@@ -67,6 +67,7 @@ select
     partition,
     offset,
     format,
+    key as message_key,
     -- Nothing may read it: the copies that reading makes would not fit in memory.
     if(is_too_large, X'', value) as value,
     ingested_at,

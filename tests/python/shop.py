@@ -33,13 +33,22 @@ def sample_messages():
     return messages
 
 
+class Keyed(bytes):
+    """The value of a message that has a key, too."""
+
+    def __new__(cls, value, key):
+        keyed = super().__new__(cls, value)
+        keyed.key = key
+        return keyed
+
+
 def write_messages(path, messages):
     """Write (topic, partition, offset, value) rows as Spark's Kafka source would hand them over."""
     topics, partitions, offsets, values = zip(*messages, strict=True)
     now = datetime(2026, 11, 20, tzinfo=UTC)
     table = pa.table(
         {
-            "key": pa.nulls(len(messages), pa.binary()),
+            "key": pa.array([getattr(value, "key", None) for value in values], pa.binary()),
             "value": pa.array(values, pa.binary()),
             "topic": pa.array(topics, pa.string()),
             "partition": pa.array(partitions, pa.int32()),

@@ -149,6 +149,28 @@ BY_FORMAT = {
         "LONG": UNSIGNED,
         "STRING": "string",
     },
+    # Names of Kafka Connect and of Debezium's page; a decimal has its digits behind it.
+    "debezium_json": {
+        **dict.fromkeys(("int8", "int16", "int32", "io.debezium.time.Year"), "int"),
+        **dict.fromkeys(("int64", "io.debezium.time.MicroDuration"), "bigint"),
+        "boolean": "boolean",
+        "float": "float",
+        "double": "double",
+        "bytes": "binary",
+        "org.apache.kafka.connect.data.Decimal(10,2)": "decimal(10, 2)",
+        "org.apache.kafka.connect.data.Decimal(65,2)": "string",
+        "org.apache.kafka.connect.data.Decimal(,0)": "string",
+        "io.debezium.data.VariableScaleDecimal": "string",
+        "io.debezium.data.Bits": "string",
+        "io.debezium.time.Date": "date",
+        "io.debezium.time.MicroTimestamp": "timestamp_ntz",
+        "io.debezium.time.NanoTimestamp": "string",
+        "io.debezium.time.ZonedTimestamp": "string",
+        "io.debezium.time.MicroTime": "string",
+        "io.debezium.data.Json": "string",
+        "io.debezium.data.geometry.Point": "binary",
+        **dict.fromkeys(("array", "struct", "string", "io.debezium.data.Uuid"), "string"),
+    },
     # The enum DataType.
     "oceanbase_avro": {
         "INTEGER": "bigint",
@@ -225,6 +247,15 @@ def test_a_format_has_words_of_its_own(format):
 
 # Words that mean other types in other databases, by what messages say they come from.
 BY_SOURCE = {
+    ("debezium_json", "mysql"): {
+        "io.debezium.time.ZonedTimestamp": "timestamp",
+        "io.debezium.data.Bits": UNSIGNED,
+    },
+    ("debezium_json", "postgresql"): {
+        "io.debezium.time.ZonedTimestamp": "timestamp",
+        "io.debezium.data.Bits": "string",
+    },
+    ("debezium_json", "oracle"): {"io.debezium.time.ZonedTimestamp": "string"},
     ("drs_json", "oracle"): {
         "DATE": "timestamp_ntz",
         "TIMESTAMP(6)": "timestamp_ntz",

@@ -178,7 +178,7 @@ def messages_of(name, generator):
     sent = [
         (event, encoded) for event in history.events for encoded in [ENCODERS[name].encode(event)]
     ]
-    base = [value for _, encoded in sent for value, _ in encoded]
+    base = [value for _, encoded in sent for value, _ in encoded if value is not None]
     others = [
         ENCODERS[other].encode(event)[0][0]
         for other in ENCODERS

@@ -11,7 +11,7 @@ the model. So it is with
 - bits whose number is not told: decimal(20, 0), for 64 of them are an unsigned bigint;
 - MySQL's numbers of DTS Avro that stand for bytes and for characters (252: blob and text): text,
   bytes in hex;
-- times with a zone of their own, times of day, intervals: text.
+- times with a zone of their own, times of day, intervals, times in nanoseconds: text.
 
 One word or number has other meanings in other databases: the messages' `source_type` says which.
 """
@@ -23,7 +23,10 @@ from dataclasses import dataclass
 
 from cdc_lakehouse.gold.type_words import (
     AVRO_FORMATS,
+    BITS,
+    CONNECT_DECIMAL,
     DATAWORKS,
+    DEBEZIUM,
     DECIMALS,
     DRS_JSON,
     FAMILIES,
@@ -37,6 +40,7 @@ from cdc_lakehouse.gold.type_words import (
     UNSIGNED_BIGINT,
     WORDS,
     WORDS_OF_FAMILIES,
+    ZONED_TIMESTAMP,
 )
 
 WHOLE_DIGITS = {"int": 10, "bigint": 19}
@@ -109,6 +113,8 @@ def spark_type(format: str, worded: str, source_type: str | None = None) -> str:
     Args:
         source_type: the kind of database, None where the messages do not say.
     """
+    if format.startswith("debezium"):
+        return _debezium_type(worded, source_type)
     match = re.match(r"\s*([a-z_0-9 ]+)(?:\(\s*([^)]*)\))?(.*)", worded.lower(), re.DOTALL)
     if not match:
         return "string"
@@ -134,6 +140,21 @@ def spark_type(format: str, worded: str, source_type: str | None = None) -> str:
         )
         return INTEGERS[word][0 if is_signed else 1]
     return _sized(word, sizes) or WORDS.get(word, "string")
+
+
+def _debezium_type(worded: str, source_type: str | None) -> str:
+    """Return the type of a column of Debezium, which writes the same word for any database."""
+    word, _, digits = worded.rstrip(")").partition("(")
+    if word == CONNECT_DECIMAL:
+        precision, _, scale = digits.partition(",")
+        return _decimal(int(precision), int(scale)) if precision else "string"
+    family = FAMILIES.get(source_type or "", "unknown")
+    # MySQL and PostgreSQL keep the moment alone, others a zone with it.
+    if word == ZONED_TIMESTAMP and family in ("mysql", "postgresql"):
+        return "timestamp"
+    if word == BITS and family == "mysql":  # of others there may be more than 64
+        return UNSIGNED_BIGINT
+    return DEBEZIUM.get(word, "string")
 
 
 def holding_all(types: Iterable[str]) -> str:

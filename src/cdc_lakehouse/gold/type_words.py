@@ -55,6 +55,31 @@ DATAWORKS = {
     "bytes": "binary",
 }
 
+# Debezium: the type of Kafka Connect, or the semantic type that stands in its place.
+CONNECT_DECIMAL = "org.apache.kafka.connect.data.Decimal"
+ZONED_TIMESTAMP, BITS = "io.debezium.time.ZonedTimestamp", "io.debezium.data.Bits"
+DEBEZIUM = {
+    "boolean": "boolean",
+    **dict.fromkeys(("int8", "int16", "int32", "io.debezium.time.Year"), "int"),
+    **dict.fromkeys(("int64", "io.debezium.time.MicroDuration"), "bigint"),
+    "float": "float",
+    "double": "double",
+    "bytes": "binary",
+    **dict.fromkeys(("io.debezium.time.Date", "org.apache.kafka.connect.data.Date"), "date"),
+    **dict.fromkeys(
+        (
+            "io.debezium.time.Timestamp",
+            "io.debezium.time.MicroTimestamp",
+            "org.apache.kafka.connect.data.Timestamp",
+        ),
+        "timestamp_ntz",
+    ),
+    **dict.fromkeys(
+        (f"io.debezium.data.geometry.{name}" for name in ("Geometry", "Geography", "Point")),
+        "binary",
+    ),
+}
+
 # DTS Avro: `dataTypeNumber`, here as words. MySQL's are the types of its binlog.
 MYSQL = {
     0: "decimal",

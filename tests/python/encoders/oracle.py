@@ -152,6 +152,15 @@ def _shareplex(document, route):
     return [Said(operation, table, *images)]
 
 
+DEBEZIUM = {"c": "insert", "r": "snapshot", "u": "update", "d": "delete"}
+
+
+def _debezium(document, route):
+    payload = document.get("payload") or document
+    images = payload.get("before"), payload.get("after")
+    return [Said(DEBEZIUM[payload["op"]], payload["source"]["table"], *images)]
+
+
 def _dts_avro(value, route):
     encoder = ENCODERS[route]
     record = None
@@ -242,6 +251,7 @@ READERS = {
     **dict.fromkeys(("oms_shareplex", "dts_shareplex"), _shareplex),
     "oms_dataworks": _oms_dataworks,
     "dataworks_kafka": _dataworks,
+    "debezium_json": _debezium,
     **dict.fromkeys(("dts_avro", "drs_avro"), _dts_avro),
     "oceanbase_avro": _oceanbase_avro,
 }
