@@ -73,6 +73,7 @@ def test_a_first_run_with_empty_leaves_everything_to_the_next(laboratory):
     assert laboratory.rows() == []
 
 
+@pytest.mark.long
 def test_the_latest_in_the_source_wins_in_any_order(laboratory):
     insert = change("INSERT", 100, thing(1, "new"))
     update = change("UPDATE", 300, thing(1, "third"), old=[{"name": "second"}])
@@ -153,6 +154,7 @@ def duplicates(laboratory):
     return [row["place"] for row in rows if row["is_duplicate"]]
 
 
+@pytest.mark.long
 def test_the_same_content_at_the_same_place_is_a_duplicate_whenever_it_comes(laboratory):
     def again(*arguments, **more):
         return {**change(*arguments, **more), "table": "again"}
@@ -194,6 +196,7 @@ def test_a_duplicate_whose_first_delivery_is_processed_again_becomes_the_first(l
     laboratory.lakehouse.check_duplicates()
 
 
+@pytest.mark.long
 def test_a_change_whose_first_delivery_has_lost_its_outcome_is_shown_again(laboratory):
     message = {**change("INSERT", 600, thing(7, "g")), "table": "again"}
     deliver(laboratory, message, message)
@@ -247,6 +250,7 @@ def test_vacuum_leaves_the_file_of_the_run_before(laboratory):
     assert late(laboratory)[-1] == (598, True)
 
 
+@pytest.mark.long
 def test_a_change_that_is_applied_rewrites_nothing(laboratory):
     commits = laboratory.history()
     laboratory.deliver(change("UPDATE", 300, thing(1, "third"), old=[{"name": "second"}]))
@@ -291,7 +295,8 @@ def test_a_moved_key_is_a_delete_and_an_insert(laboratory):
         # Two rows change places in one message: neither may be lost.
         change("UPDATE", 1100, thing(5, "three"), thing(3, "four"), old=[{"id": "3"}, {"id": "4"}]),
     )
-    assert laboratory.rows()[1:] == [(3, "four", "1.00"), (5, "three", "1.00")]
+    rows = [row for row in laboratory.rows() if row[0] in (3, 4, 5)]
+    assert rows == [(3, "four", "1.00"), (5, "three", "1.00")]
 
 
 LINES = {"lines": "", "lines_history": "materialized='history'"}
@@ -673,6 +678,7 @@ def test_a_removed_half_of_a_row_that_stays_is_not_stored(laboratory, first):
     write_models(laboratory.lakehouse.project)
 
 
+@pytest.mark.long
 def test_changes_that_share_a_place_are_applied_as_they_are_delivered(laboratory):
     """A position that is no position: open-source Canal gives the messages of a batch one id."""
     first = change("INSERT", 9200, thing(93, "a"))
@@ -785,6 +791,7 @@ def test_an_inferred_type_alters_no_text_in_silence(laboratory):
     write_models(laboratory.lakehouse.project)
 
 
+@pytest.mark.long
 def test_a_truncate_whose_place_contradicts_its_time_is_named(laboratory):
     test = "truncates_follow_commit_times"
     laboratory.lakehouse.dbt("run", "-s", "outcome_counts")

@@ -182,6 +182,7 @@ def test_only_what_a_transaction_committed_lands(lake, broker):
     assert lake.offsets("transactions") == [0, 1, 2, 8, 9, 10]
 
 
+@pytest.mark.long
 def test_topics_are_found_by_a_pattern(lake, broker):
     for name in ("found.a", "found.b", "notfound.c"):
         broker.make_topic(name, messages=values(0))
@@ -225,6 +226,7 @@ def test_partitions_are_assigned_and_bounded(lake, broker):
     assert len(lake.rows("offset")) == 15
 
 
+@pytest.mark.long
 def test_a_new_stream_starts_where_it_is_told(lake, broker, topic):
     start = json.dumps({topic: {"0": 3}})
     with pytest.raises(LakehouseError, match=r"from 0 to before 5, not 9\. Choose one of these"):

@@ -8,6 +8,8 @@ from laboratory import Laboratory, change, thing, write_models
 MODELS = {"things": "", "things_history": "materialized='history'"}
 ROWS = 20_000
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def laboratory(open_lakehouse, tmp_path_factory):
@@ -26,7 +28,7 @@ def merge_metrics(laboratory, model):
     return {name: int(value) for name, value in latest["operationMetrics"].items()}
 
 
-@pytest.mark.parametrize("keys", [pytest.param(1, marks=pytest.mark.long), 40])
+@pytest.mark.parametrize("keys", [1, 40])
 def test_a_batch_rewrites_in_proportion_to_its_keys(laboratory, keys):
     # Far apart, so that no range of keys would do.
     numbers = [number * (ROWS // keys) for number in range(keys)]
@@ -63,7 +65,6 @@ def test_silver_is_not_read_for_a_table_that_has_nothing_new(laboratory):
     assert len(laboratory.history()) == commits
 
 
-@pytest.mark.long
 def test_older_columns_are_looked_for_once_there_are_any(laboratory):
     """Until a change has come that does not carry all columns, no row can have older ones."""
     position, look = 4 * ROWS, "where _column_sequences is not null"

@@ -202,6 +202,7 @@ def test_silver_is_not_built_over_a_loss_whatever_was_deleted(lakehouse, tmp_pat
     assert lakehouse.query(f"{ALL} order by id") == names
 
 
+@pytest.mark.long
 def test_silver_is_built_over_a_loss_if_somebody_says_so(lakehouse):
     lakehouse.laboratory.deliver(change("INSERT", 4, thing(4, "four")), models=MODELS)
     landed = lakehouse.query("select offset from bronze.messages order by offset")

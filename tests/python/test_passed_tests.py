@@ -118,6 +118,7 @@ def test_only_what_is_new_is_looked_at(tested):
         assert looked_at in sql.read_text()
 
 
+@pytest.mark.long
 def test_what_was_delivered_before_has_its_outcome(tested):
     tested.deliver((2, 20, "first"), (6, 60, "second"), (8, 80, "third"))
     tested.run()
@@ -163,12 +164,14 @@ def test_messages_that_silver_has_passed_over(tested):
     assert tested.failing() == []
 
 
+@pytest.mark.long
 def test_a_place_of_an_earlier_change_with_other_content(tested):
     tested.deliver((11, 30, "another third"))
     tested.run()
     assert tested.failing() == tested.failing() == [PLACES]
 
 
+@pytest.mark.long
 def test_an_identity_with_other_bytes(tested):
     tested.deliver((4, 40, "other bytes"))
     tested.run()

@@ -70,6 +70,7 @@ def test_beeline_asks(served):
     assert "id,name\n1,first\n2,second\n" in said
 
 
+@pytest.mark.long
 def test_commands_beside_it_use_its_spark(served):
     """So none of them waits for a Java of its own, and none is refused."""
     sql = "select name from gold.things order by id"
@@ -82,6 +83,7 @@ def test_commands_beside_it_use_its_spark(served):
     assert served.javas() == 1
 
 
+@pytest.mark.long
 def test_lakehouse_run_beside_it_lands_and_builds(served):
     served.send("fourth")
     assert "1 topics, 1 messages" in served.lakehouse("run", "files", served.landing)

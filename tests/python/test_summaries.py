@@ -13,6 +13,8 @@ SEED, PARTS = 350423, 2
 TOPICS = ("shop.orders", "crm.customers")
 RUN = ("run", "-s", "events", "message_counts", "outcome_counts", "column_shapes")
 
+pytestmark = pytest.mark.long
+
 
 def parts():
     """The sample's messages, twice and in another order, in parts that repeat each other."""
@@ -79,7 +81,6 @@ def test_little_is_not_kept_at_once(lake, tmp_path):
     project.write_text(text)
 
 
-@pytest.mark.long
 def test_a_new_route_counts_no_message_twice(lake, tmp_path):
     topics = lake.project / "seeds" / "topics.csv"
     topics.write_text(topics.read_text() + "nowhere,dts_canal,,,,\n")
@@ -98,7 +99,6 @@ def test_messages_that_are_processed_again(lake):
     assert all(check_summaries(lake))
 
 
-@pytest.mark.long
 def test_rows_that_a_person_deletes(lake):
     """The next run notices."""
     lake.query("delete from silver.events where topic = 'lab.more'")
@@ -108,7 +108,6 @@ def test_rows_that_a_person_deletes(lake):
     assert all(check_summaries(lake))
 
 
-@pytest.mark.long
 def test_another_query_forgets_what_was_kept(lake):
     model = lake.project / "models" / "silver" / "outcome_counts.sql"
     model.write_text(f"{model.read_text()}-- counted otherwise\n")
@@ -120,7 +119,6 @@ def test_another_query_forgets_what_was_kept(lake):
     assert check_summaries(lake) == before
 
 
-@pytest.mark.long
 def test_nothing_is_kept_of_messages_that_are_being_changed(lake, tmp_path):
     write_messages(tmp_path / "more.parquet", [("lab.more", 0, 10, b"?")])
     lake.ingest(tmp_path)
@@ -137,7 +135,6 @@ def _run_beside(name):
         assert dbtRunner().invoke(["--quiet", *RUN]).success
 
 
-@pytest.mark.long
 def test_erased_messages(lake):
     code, _, error = lake.command("erase", "crm.customers", "--key", "id=3")
     assert code == 0, error
@@ -146,7 +143,6 @@ def test_erased_messages(lake):
     assert all(check_summaries(lake))
 
 
-@pytest.mark.long
 def test_expired_messages(lake):
     code, _, error = lake.command("expire", "--older-than", "0 hours")
     assert code == 0, error

@@ -120,6 +120,7 @@ def team(tmp_path_factory):
         yield team
 
 
+@pytest.mark.long
 def test_a_topic_is_shown_to_programs_and_every_format_is_read_on_the_workers(team):
     team.send(2)
     team.wait(team.has_arrived)
