@@ -3,6 +3,7 @@
     {{ return(own_formats() + [
         'canal',
         'dataworks_kafka',
+        'debezium_flat_json',
         'debezium_json',
         'drs_avro',
         'drs_json',

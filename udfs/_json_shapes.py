@@ -9,17 +9,25 @@ _PLAIN = frozenset((str, int, bool, type(None)))
 _SHAPE_TOKENS = re.compile(r'\s*("[^"]*"|\w+|[<>,:])')
 
 
+class Shape(dict):
+    """{member: function}; a document that has no schema beside it is the value of `row`."""
+
+    row = None
+
+
 def shape_of(fields):
-    """Return {member: function} of the fields of a `from_json`: names with `string`, `map<string,
-    string>`, `array<...>` and `struct<...>`; a `comment` says what a string has to be.
+    """Return the Shape of the fields of a `from_json`: names with `string`, `map<string, string>`,
+    `array<...>` and `struct<...>`; a `comment` says what a string has to be, and that a map may
+    be the document.
 
     A function returns the value of a member as `from_json` has to read it, the same object if
     nothing changes.
     """
     tokens = _SHAPE_TOKENS.findall(fields)
-    shape = _shape_of_members(tokens)
+    shape = Shape(_shape_of_members(tokens))
     if tokens or not shape:
         raise ValueError(f"cannot read {fields!r} as fields of from_json")
+    shape.row = next((name for name, fit in shape.items() if fit is fit_lone_row), None)
     return shape
 
 
@@ -45,6 +53,9 @@ def _shape_of_type(tokens):
         return _scalar(expected)
     if kind == "map" and "".join(tokens[:5]).lower() == "<string,string>":
         del tokens[:5]
+        if tokens[:2] == ["comment", '"or the document"']:
+            del tokens[:2]
+            return fit_lone_row
         return fit_row
     if kind not in ("array", "struct") or tokens.pop(0) != "<":
         raise ValueError(f"cannot read the type {kind} of a field of from_json")
@@ -90,13 +101,27 @@ def _struct(members):
 def fit_document(found, shape):
     """Return a document as `from_json` has to read it, the same object if nothing changes."""
     if isinstance(found, dict):
-        return fit_members(found, shape)
+        is_row = shape.row and not _is_beside_schema(found, shape.row)
+        return fit_members({shape.row: found} if is_row else found, shape)
     kind = kind_of(found)
     if isinstance(found, list):
         kind = f"a list of {len(found)}"
     elif isinstance(found, str) and found.lstrip(BLANKS)[:1] in ("{", "["):
         kind = f"a text that holds JSON, which is JSON encoded twice: {found[:50]!r}"
     raise Refused("not_json", f"one JSON object expected, found {kind}")
+
+
+def _is_beside_schema(found, name):
+    """Whether a document is a schema and a value, as Kafka Connect's JsonConverter writes them.
+
+    A row may have columns of these names; of its values none is an object.
+    """
+    if found.keys() != {"schema", name}:
+        return False
+    schema, value = found["schema"], found[name]
+    return isinstance(schema, dict) or (
+        schema is None and (value is None or isinstance(value, dict))
+    )
 
 
 def fit_members(value, members):
@@ -133,6 +158,11 @@ def fit_row(row):
     return {
         name: value if type(value) in _PLAIN else json_text(value) for name, value in row.items()
     }
+
+
+def fit_lone_row(row):
+    """Return a row of values, which may be the document, as `fit_row` does."""
+    return fit_row(row)
 
 
 def misfit(expected, value):

@@ -9,7 +9,11 @@ select
     if(value is null, null, coalesce(
         route_problem,
         json_problem,
-        case when kind is null then {{ problem('unknown_operation', "'op is ' || coalesce(op, 'missing')") }} end,
+        case
+            when kind is null and op is null
+                then {{ problem('unknown_operation', "'op is missing; rows without one are of the format debezium_flat_json'") }}
+            when kind is null then {{ problem('unknown_operation', "'op is ' || op") }}
+        end,
         {{ incomplete_change("coalesce(op, 'ddl')") }},
         case
             when op in ('c', 'r', 'u') and coalesce(size(after_image), 0) = 0 then {{ problem('missing_image', "op || ' without after'") }}

@@ -351,6 +351,43 @@ def test_a_statement_is_read_where_the_model_says_it_is(value, path, tables):
     assert (stated and [table["table_name"] for table in stated["tables"]]) == tables
 
 
+LONE = exact_json.shape_of(
+    'schema struct<a string>, payload map<string, string> comment "or the document"'
+)
+
+
+def test_a_document_without_a_schema_may_be_a_row():
+    value = b'{"a": 1.50, "b": {"c": [1.0, -0]}, "d": null, "e": "x", "f": 7, "g": true}'
+    text, *problem, _ = exact_json.exact(value, LONE)
+    assert problem == [None, None]
+    row = {"a": "1.50", "b": '{"c":[1.0,-0]}', "d": None, "e": "x", "f": "7", "g": True}
+    assert json.loads(text) == {"payload": row}
+    assert exact_json.exact(b'{"a": 1, "a": 1}', LONE)[:2] == ('{"payload":{"a":"1"}}', None)
+    assert exact_json.exact(b'{"a": 1, "a": 2}', LONE)[1] == "duplicate_keys"
+    assert exact_json.exact(b"[]", LONE)[1] == "not_json"
+    beside = b'{"schema": {}, "payload": [1]}'
+    assert exact_json.exact(beside, LONE)[1] == "wrong_type"
+
+
+@pytest.mark.parametrize(
+    ("value", "is_row"),
+    [
+        ('{"schema": {"a": "x"}, "payload": {"b": 1}}', False),
+        ('{"schema": null, "payload": {"b": 1}}', False),
+        ('{"schema": null, "payload": null}', False),
+        ('{"schema": "public", "payload": "{}"}', True),
+        ('{"schema": null, "payload": 7}', True),
+        ('{"payload": {"b": 1}}', True),
+        ('{"schema": {"a": "x"}, "payload": {"b": 1}, "id": 1}', True),
+        ("{}", True),
+    ],
+)
+def test_a_row_may_have_the_columns_schema_and_payload(value, is_row):
+    text, *problem, _ = exact_json.exact(value.encode(), LONE)
+    assert problem == [None, None]
+    assert (text is not None and text.startswith('{"payload":')) == is_row
+
+
 # ---------------------------------------------------------------------------- at random
 
 NUMBERS = st.from_regex(

@@ -2,7 +2,7 @@
 project's readers, so that a mistake would have to be made twice to go unseen."""
 
 from encoders.dataworks import DataworksKafka
-from encoders.debezium import DebeziumJson
+from encoders.debezium import DebeziumFlatJson, DebeziumJson
 from encoders.drs import DrsAvro, DrsJson, DrsJsonC
 from encoders.dts import DtsAvro, DtsCanal, DtsShareplex
 from encoders.oceanbase import OceanbaseAvro, OceanbaseCanal, OpenSourceCanal
@@ -27,5 +27,6 @@ ENCODERS = {
         DrsJson(),
         DrsJsonC(),
         DebeziumJson(),
+        DebeziumFlatJson(),
     )
 }

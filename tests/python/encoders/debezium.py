@@ -4,6 +4,7 @@
 # ruff: noqa: RUF012
 
 from base64 import b64encode
+from dataclasses import replace
 from datetime import date, datetime
 
 from history import DATABASE
@@ -241,3 +242,41 @@ class DebeziumJson(Encoder):
         status = {"status": event.kind.rpartition("_")[2].upper(), "id": self.transaction(event)}
         counts = {"event_count": None, "data_collections": None, "ts_ms": moment}
         return self.whole([], status | counts)
+
+
+class DebeziumFlatJson(DebeziumJson):
+    """The same through ExtractNewRecordState with `add.fields = op,table,db,source.ts_ms`.
+
+    Deletes are rewritten as rows.
+    """
+
+    format = "debezium_flat_json"
+    cannot_say = {"all but rows": "the transform drops it"}
+    marks = ()
+    has_position = False
+    tells_copies = False
+
+    def encode(self, event):
+        sent = super().encode(event)
+        return [(value, kind) for value, kind in sent if value is not None]
+
+    def changes(self, event):
+        """Only a delete has the row that was."""
+        found = super().changes(event)
+        return [c if c.operation == "delete" else replace(c, before=None) for c in found]
+
+    def row(self, event, number, before, after):
+        row = before if after is None else after
+        added = {
+            "__op": "r" if event.kind == "snapshot" else self.operation(before, after),
+            "__table": event.table.name,
+            "__db": DATABASE,
+            "__source_ts_ms": Bare(event.seconds * 1000),
+            "__deleted": "true" if after is None else "false",
+        }
+        fields = self.fields(event.table.columns)
+        fields += [{"type": "string", "optional": True, "field": name} for name in added]
+        return self.whole(fields, self.values(event.table, row) | added)
+
+    def mark(self, event):
+        raise NotImplementedError

@@ -161,6 +161,15 @@ def _debezium(document, route):
     return [Said(DEBEZIUM[payload["op"]], payload["source"]["table"], *images)]
 
 
+def _debezium_flat(document, route):
+    row = document["payload"] if document.keys() == {"schema", "payload"} else document
+    operation = DEBEZIUM["d" if row.get("__deleted") == "true" else row.get("__op") or "u"]
+    image = {name: value for name, value in row.items() if not name.startswith("__")}
+    images = (image, None) if operation == "delete" else (None, image)
+    table = row.get("__table") or row.get("__source_table") or f"hostile.{route}"
+    return [Said(operation, table.rpartition(".")[2], *images)]
+
+
 def _dts_avro(value, route):
     encoder = ENCODERS[route]
     record = None
@@ -252,6 +261,7 @@ READERS = {
     "oms_dataworks": _oms_dataworks,
     "dataworks_kafka": _dataworks,
     "debezium_json": _debezium,
+    "debezium_flat_json": _debezium_flat,
     **dict.fromkeys(("dts_avro", "drs_avro"), _dts_avro),
     "oceanbase_avro": _oceanbase_avro,
 }

@@ -1,0 +1,100 @@
+with
+
+-- A converter with schemas writes the schema and the row beside it; one without them writes the row alone.
+messages as (
+
+    {{ json_messages(
+        ref('messages'), 'debezium_flat_json',
+        fields='schema struct<fields ' ~ debezium_columns() ~ '>, payload map<string, string> comment "or the document"'
+    ) }}
+
+),
+
+opened as (
+
+    select
+        messages.*,
+        parts.*,
+        {{ debezium_key() }} as key_image
+    from messages
+        lateral view inline(array(struct(json.payload, json.schema.fields))) parts
+        as sent, sent_columns
+
+),
+
+-- A null value deletes the row that the key of the message names. What the transform adds to a row begins with two underscores.
+read as (
+
+    select
+        *,
+        if((sent is null and json_problem is null) or sent['__deleted'] = 'true', 'd', coalesce(sent['__op'], 'u')) as op,
+        null as statement,
+        sent['__source_ts_ms'] as source_ms,
+        sent['__ts_ms'] as produced_ms,
+        case op when 'c' then 'insert' when 'r' then 'snapshot' when 'u' then 'update' when 'd' then 'delete' end as operation,
+        case when op in ('c', 'r', 'u', 'd') then 'row_change' end as kind,
+        null as stated,
+        coalesce(map_filter(sent, (name, text) -> not startswith(name, '__')), key_image) as image,
+        {{ debezium_types('sent_columns') }} as types,
+        {{ source_names(
+            debezium_added('db'), 'coalesce(' ~ debezium_added('table') ~ ", split_part(topic, '.', -1))"
+        ) }}
+    from opened
+
+),
+
+checked as (
+
+    select
+        *,
+        coalesce(
+            route_problem,
+            json_problem,
+            case when kind is null then {{ problem('unknown_operation', "'__op is ' || op") }} end,
+            {{ incomplete_change('op') }},
+            case when coalesce(size(image), 0) = 0 then {{ problem('missing_image', "op || ' without a row, and without a key'") }} end,
+            {{ time_problem('__source_ts_ms', 'source_ms', 'milliseconds') }},
+            {{ time_problem('__ts_ms', 'produced_ms', 'milliseconds') }},
+            case
+                when sent_columns is not null and types is null
+                    then {{ problem('wrong_type', "'schema names a column twice, or not at all'") }}
+            end
+        ) as problem
+    from read
+
+),
+
+canonical as (
+
+    select
+        *,
+        debezium_image(image, types) as row_image
+    from checked
+
+),
+
+-- The messages of a key stand in one partition, in the order of its changes; a null value says nothing but its place there.
+changes as (
+
+    select
+        *,
+        0 as row_number,
+        source_database as database_name,
+        {{ debezium_added('schema') }} as schema_name,
+        source_table as table_name,
+        map_keys(key_image) as key_columns,
+        if(op = 'd', row_image, null) as before,
+        if(op = 'd', null, row_image) as after,
+        if(op = 'd', false, null) as before_is_complete,
+        if(op = 'd', null, size(row_image) = size(image)) as after_is_complete,
+        map_filter(types, (name, type) -> not startswith(name, '__')) as column_types,
+        {{ debezium_added('connector') }} as source_type,
+        {{ epoch_to_timestamp('source_ms', 'milliseconds') }} as committed_at,
+        {{ epoch_to_timestamp('produced_ms', 'milliseconds') }} as produced_at,
+        {{ sequence(['partition', 'offset']) }} as sequence,
+        coalesce({{ debezium_added('transaction_id') }}, {{ debezium_added('txId') }}) as transaction_id
+    from canonical
+
+)
+
+{{ outcomes('changes', without=['ddl', 'dropped_tables', 'transaction_row']) }}
