@@ -3,6 +3,7 @@
     {{ return(own_formats() + [
         'canal',
         'dataworks_kafka',
+        'debezium_avro',
         'debezium_flat_json',
         'debezium_json',
         'drs_avro',

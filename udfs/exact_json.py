@@ -71,7 +71,7 @@ def exact(value, shape, statement=""):
         return None, None, None, None
     try:
         text, found = _exact(value, shape)
-        return text, None, None, ddl.read(_text_at(found, statement)) if statement else None
+        return text, None, None, ddl.read(text_at(found, statement)) if statement else None
     except Refused as refused:
         before = "behind a BOM, " if value.startswith(BOM) else ""
         return None, refused.args[0], before + refused.detail(), None
@@ -79,7 +79,7 @@ def exact(value, shape, statement=""):
         return None, "not_json", f"cannot be read: {type(error).__name__}: {str(error)[:200]}", None
 
 
-def _text_at(found, path):
+def text_at(found, path):
     """Return the text of a member of a document, None if it has none there.
 
     Of several paths, divided by commas, the first counts that leads to a text.

@@ -28,7 +28,8 @@ JSON = b'{"sql": "truncate table a", "price": 1.50}'
         ("oceanbase_avro", "decode", (b"{}", None), "it looks like JSON text"),
         ("oceanbase_avro", "assemble", ([b"{}"], None), "value 1 of the 1 shards"),
         ("drs_avro", "decode", (b"{}", "avro/dts_avro.avsc"), "it looks like JSON text"),
-        ("exact_json", "exact", (JSON, {"price": str, "sql": str}, "sql"), "truncate_table"),
+        ("exact_json", "exact", (JSON, "price string, sql string", "sql"), "truncate_table"),
+        ("connect_avro", "read", (b"{}", None, "op string"), "no registry header"),
         ("ddl", "read", ("alter table a drop b",), "'column_name': 'b'"),
     ],
 )
@@ -36,7 +37,9 @@ def test_a_worker_needs_neither_files_nor_modules(tmp_path, name, function, argu
     """Spark sends a function as bytes; the folder of the project is not where workers are."""
     open_package(PROJECT)
     module = importlib.import_module(f"udfs.{name}")
-    schemas = [module.load_schemas(PROJECT)] if name.endswith("avro") else []
+    schemas = [module.load_schemas(PROJECT)] if hasattr(module, "load_schemas") else []
+    if hasattr(module, "shape_of"):
+        arguments = [module.shape_of(a) if " string" in str(a) else a for a in arguments]
     sent = cloudpickle.dumps((getattr(module, function), schemas, arguments))
     # -I: neither the folder nor PYTHONPATH says where modules are.
     worker = [sys.executable, "-I", "-c", WORKER]

@@ -1,4 +1,4 @@
-"""The Delta tables of bronze: the messages, the files that brought them, and the audit."""
+"""The Delta tables of bronze: the messages, the files that brought them, the audit, schemas."""
 
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ LANDED_FILES = "landed_files"
 OPERATIONS = "operations"
 OFFSET_GAPS = "offset_gaps"
 REMOVED_MESSAGES = "removed_messages"
+AVRO_SCHEMAS = "avro_schemas"
 
 # name, type, comment
 MESSAGE_COLUMNS = (
@@ -73,6 +74,12 @@ REMOVED_COLUMNS = (
     ("removed_at", "timestamp", "When the removal began"),
     ("bronze_version", "bigint", "The commit of bronze.messages that removed them"),
 )
+SCHEMA_COLUMNS = (
+    ("registry", "string", "Address of the registry, or folder, as seeds/topics.csv names it"),
+    ("id", "bigint", "The id of the schema there, which messages carry"),
+    ("schema", "string", "Its text, JSON; a list if it names others, which come before it"),
+    ("fetched_at", "timestamp", "When the run that fetched it began to ask"),
+)
 # The change feed and row tracking tell silver what is new; neither can be had for the commits
 # before it was switched on.
 MESSAGE_CLAUSES = (
@@ -83,12 +90,14 @@ FILE_CLAUSES = "comment 'The files that brought messages; written before their m
 OPERATION_CLAUSES = "comment 'The audit: every operation that changed or removed landed messages'"
 GAP_CLAUSES = "comment 'Offsets that Kafka deleted before they were read'"
 REMOVED_CLAUSES = "comment 'Messages that bronze no longer holds, in runs of offsets'"
+SCHEMA_CLAUSES = "comment 'Avro schemas that messages name by an id'"
 TABLES = {
     MESSAGES: (MESSAGE_COLUMNS, MESSAGE_CLAUSES),
     LANDED_FILES: (FILE_COLUMNS, FILE_CLAUSES),
     OPERATIONS: (OPERATION_COLUMNS, OPERATION_CLAUSES),
     OFFSET_GAPS: (GAP_COLUMNS, GAP_CLAUSES),
     REMOVED_MESSAGES: (REMOVED_COLUMNS, REMOVED_CLAUSES),
+    AVRO_SCHEMAS: (SCHEMA_COLUMNS, SCHEMA_CLAUSES),
 }
 
 

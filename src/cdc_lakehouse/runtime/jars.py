@@ -50,7 +50,7 @@ def fetch_storage_jars(scheme: str) -> list[Path]:
 
 
 def retrieve(ivy_file: Path, folder: Path, *properties: str) -> str:
-    """Let Ivy fill `folder` with the jars of `ivy_file`, or leave it alone where one is missing.
+    """Let Ivy fill `folder` with the files of `ivy_file`, or leave it alone where one is missing.
 
     Args:
         properties: for Java, `-Dname=value`; the file may use them as `${name}`.
@@ -75,7 +75,7 @@ def retrieve(ivy_file: Path, folder: Path, *properties: str) -> str:
             text=True,
             check=False,
         )
-    if done.returncode == 0 and list(folder.glob("*.jar")):
+    if done.returncode == 0 and list(folder.glob("*.*")):
         return ""
     reason = [line for line in done.stdout.splitlines() if "::" in line or "ERROR" in line]
     return "\n".join(reason[-12:]) or done.stderr[-1000:] or "Ivy gave no reason."

@@ -3,6 +3,7 @@ project's readers, so that a mistake would have to be made twice to go unseen.""
 
 from encoders.dataworks import DataworksKafka
 from encoders.debezium import DebeziumFlatJson, DebeziumJson
+from encoders.debezium_avro import DebeziumAvro
 from encoders.drs import DrsAvro, DrsJson, DrsJsonC
 from encoders.dts import DtsAvro, DtsCanal, DtsShareplex
 from encoders.oceanbase import OceanbaseAvro, OceanbaseCanal, OpenSourceCanal
@@ -28,5 +29,6 @@ ENCODERS = {
         DrsJsonC(),
         DebeziumJson(),
         DebeziumFlatJson(),
+        DebeziumAvro(),
     )
 }

@@ -119,8 +119,16 @@ class DebeziumJson(Encoder):
         return found
 
     def row(self, event, number, before, after):
+        fields = self.fields(event.table.columns)
+        images = [
+            {"type": "struct", "fields": fields, "optional": True, "field": part}
+            for part in ("before", "after")
+        ]
+        return self.whole(images, self.envelope(event, number, before, after))
+
+    def envelope(self, event, number, before, after):
         operation = "r" if event.kind == "snapshot" else self.operation(before, after)
-        payload = {
+        return {
             "before": self.values(event.table, before),
             "after": self.values(event.table, after),
             "source": self.source(event, number),
@@ -132,12 +140,6 @@ class DebeziumJson(Encoder):
                 "data_collection_order": Bare(event.first_row + number),
             },
         }
-        fields = self.fields(event.table.columns)
-        images = [
-            {"type": "struct", "fields": fields, "optional": True, "field": part}
-            for part in ("before", "after")
-        ]
-        return self.whole(images, payload)
 
     def operation(self, before, after):
         return "c" if before is None else "d" if after is None else "u"
@@ -229,19 +231,22 @@ class DebeziumJson(Encoder):
         return str(value) if column.kind == "year" else super().text(column, value)
 
     def mark(self, event):
+        return self.whole([], self.said(event))
+
+    def said(self, event):
+        """What a message says that is no change of a row."""
         moment = Bare(event.seconds * 1000)
         if event.kind == HEARTBEAT:
-            return self.whole([], {"ts_ms": moment})
+            return {"ts_ms": moment}
         if event.kind == TRUNCATE:
             images = {"before": None, "after": None, "source": self.source(event, 0)}
-            return self.whole([], images | {"op": "t", "ts_ms": moment, "transaction": None})
+            return images | {"op": "t", "ts_ms": moment, "transaction": None}
         if event.kind == SCHEMA_CHANGE:
             names = {"databaseName": DATABASE, "schemaName": None, "ddl": event.sql}
             source = {"source": self.source(event, 0), "ts_ms": moment}
-            return self.whole([], source | names | {"tableChanges": []})
+            return source | names | {"tableChanges": []}
         status = {"status": event.kind.rpartition("_")[2].upper(), "id": self.transaction(event)}
-        counts = {"event_count": None, "data_collections": None, "ts_ms": moment}
-        return self.whole([], status | counts)
+        return status | {"event_count": None, "data_collections": None, "ts_ms": moment}
 
 
 class DebeziumFlatJson(DebeziumJson):

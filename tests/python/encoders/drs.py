@@ -85,5 +85,5 @@ class DrsAvro(DtsAvro):
     namespace = "com.example.drs.avro"
     route = {"avro_schema": "avro/laboratory_drs.avsc"}
 
-    def schema_text(self):
-        return json.dumps(dts_schema(self.namespace))
+    def write_schemas(self, path):
+        path.write_text(json.dumps(dts_schema(self.namespace)))

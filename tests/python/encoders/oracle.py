@@ -161,6 +161,31 @@ def _debezium(document, route):
     return [Said(DEBEZIUM[payload["op"]], payload["source"]["table"], *images)]
 
 
+def _debezium_avro(value, route):
+    encoder, number = ENCODERS[route], int.from_bytes(value[1:5], "big")
+    schema = encoder.parsed.get(number)
+    if value[:1] != b"\0" or schema is None:
+        raise Refused("no header with the id of a schema")
+    stream = BytesIO(value[5:])
+    try:
+        record = schemaless_reader(stream, schema, None)
+    except Exception as error:  # noqa: BLE001 - bytes raise anything
+        raise Refused(repr(error)) from None
+    if stream.tell() + 5 < len(value):
+        raise Refused("bytes are left over")
+    if record.get("op") not in DEBEZIUM:
+        return []
+    images = (
+        image and {name: _debezium_avro_text(value) for name, value in image.items()}
+        for image in (record["before"], record["after"])
+    )
+    return [Said(DEBEZIUM[record["op"]], record["source"]["table"], *images)]
+
+
+def _debezium_avro_text(value):
+    return Other if isinstance(value, bytes | float) else value if value is None else str(value)
+
+
 def _debezium_flat(document, route):
     row = document["payload"] if document.keys() == {"schema", "payload"} else document
     operation = DEBEZIUM["d" if row.get("__deleted") == "true" else row.get("__op") or "u"]
@@ -264,21 +289,23 @@ READERS = {
     "debezium_flat_json": _debezium_flat,
     **dict.fromkeys(("dts_avro", "drs_avro"), _dts_avro),
     "oceanbase_avro": _oceanbase_avro,
+    "debezium_avro": _debezium_avro,
 }
 AVRO = ("dts_avro", "drs_avro", "oceanbase_avro")
+BINARY = (*AVRO, "debezium_avro")
 
 
 def check_bytes(name, value):
     """Raise Refused unless the bytes are a whole datum or document of the format."""
-    if name in AVRO:
-        (_oceanbase_avro if name == "oceanbase_avro" else _dts_avro)(value, name)
+    if name in BINARY:
+        READERS[name](value, name)
     else:
         read_json(value)
 
 
 def rows_of(name, value):
     """Return the rows that a message of row changes says."""
-    document = value if name in AVRO else read_json(value)
+    document = value if name in BINARY else read_json(value)
     return READERS[name](document, name)
 
 

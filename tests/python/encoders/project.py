@@ -12,7 +12,7 @@ def add_routes(project, prefix, formats):
         zone, schema = (encoder.route.get(part, "") for part in ("time_zone", "avro_schema"))
         lines.append(f"{prefix}.{name},{name},{zone},{schema},,\n")
         if schema:
-            (project / schema).write_text(encoder.schema_text())
+            encoder.write_schemas(project / schema)
     topics.write_text("".join(lines))
     remove_gold(project)
 

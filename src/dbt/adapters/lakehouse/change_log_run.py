@@ -1,5 +1,7 @@
 """Bring the change log up to date: what is done in which order. Macros of dbt render the SQL."""
 
+from pathlib import Path
+
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
 from pyspark.sql import Row
@@ -12,8 +14,10 @@ from cdc_lakehouse.delta.watermark import mark_of
 from cdc_lakehouse.engine import change_log, duplicates
 from cdc_lakehouse.engine.latest_changes import LatestChanges
 from cdc_lakehouse.engine.new_messages import NewMessages
+from cdc_lakehouse.engine.registry import learn_schemas
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.window import Window
+from cdc_lakehouse.routes import read_routes
 from dbt.adapters.lakehouse.tables import EVENTS, INFER_NOTHING, Macros, TablesAdapter
 
 OUTCOMES = "select * from outcomes"
@@ -61,6 +65,9 @@ class ChangeLogRun:
 
     def _process(self, found: NewMessages) -> None:
         self._name_messages(found)
+        with self.adapter.step("asks for schemas"):
+            root = Path(self.adapter.config.project_root)
+            learn_schemas(self.adapter.spark, read_routes(root), root)
         spark, names = self.adapter.spark, self.macros["names_of_dropped_table"]()
         with self.adapter.step("finds the latest changes"):
             known = change_log.find_latest_changes(spark, self.window, found, names)

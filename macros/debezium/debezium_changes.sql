@@ -1,0 +1,35 @@
+{#-
+    Debezium messages with the columns of silver.events that they tell beside their names; one row per message. Needs the columns of
+    `debezium_checked`, topic's partition and offset, message_key, key_image, transaction and marker_id.
+-#}
+{% macro debezium_changes(checked) -%}
+select
+    *,
+    0 as row_number,
+    source_database as database_name,
+    source.schema as schema_name,
+    source_table as table_name,
+    map_keys(key_image) as key_columns,
+    if(before is null, null, false) as before_is_complete,
+    if(after is null, null, size(after) = size(after_image)) as after_is_complete,
+    if(size(types) > 0, types, null) as column_types,
+    source.connector as source_type,
+    statement as ddl,
+    {{ epoch_to_timestamp('source.ts_ms', 'milliseconds') }} as committed_at,
+    {{ epoch_to_timestamp('produced_ms', 'milliseconds') }} as produced_at,
+    {{ debezium_sequence('source', 'produced_ms', 'message_key', ['partition', 'offset']) }} as sequence,
+    coalesce(transaction.id, marker_id, source.gtid, source.txid) as transaction_id,
+    try_cast(transaction.total_order as bigint) as transaction_row
+from (
+    select
+        *,
+        debezium_image({{ debezium_sent_before() }}, types) as before,
+        debezium_image(after_image, types) as after
+    from {{ checked }}
+)
+{%- endmacro %}
+
+{#- The image before; PostgreSQL sends null for what its replica identity leaves out of it. -#}
+{% macro debezium_sent_before(source='source', before='before_image') -%}
+    if({{ source }}.connector = 'postgresql', map_filter({{ before }}, (name, text) -> text is not null), {{ before }})
+{%- endmacro %}

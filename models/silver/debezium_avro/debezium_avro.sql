@@ -1,0 +1,75 @@
+with
+
+-- Two runs may have asked for one schema.
+schemas as (
+
+    select
+        registry,
+        id,
+        min(schema) as schema
+    from {{ source('bronze', 'avro_schemas') }}
+    group by registry, id
+
+),
+
+messages as (
+
+    select
+        messages.*,
+        connect_avro(messages.value, of_values.schema, '{{ debezium_fields() }}', 'ddl') as record,
+        connect_avro(
+            if(startswith(messages.message_key, X'00'), messages.message_key, null),
+            of_keys.schema, 'payload map<string, string> comment "or the document"', ''
+        ) as key_record
+    from {{ ref('messages') }} as messages
+    left join schemas as of_values
+        on messages.avro_schema = of_values.registry and {{ registry_id('messages.value') }} = of_values.id
+    left join schemas as of_keys
+        on messages.avro_schema = of_keys.registry and {{ registry_id('messages.message_key') }} = of_keys.id
+    where messages.format = 'debezium_avro'
+
+),
+
+opened as (
+
+    select
+        *,
+        coalesce(record.problem, key_record.problem) as json_problem,
+        record.stated,
+        record.types,
+        null as sent_columns,
+        {{ debezium_key('coalesce(cast(key_record.text as binary), message_key)') }} as key_image,
+        from_json(record.text, '{{ debezium_fields() }}', map('maxStringLen', '{{ var('max_message_bytes') }}')) as envelope,
+        envelope.before as sent_before,
+        envelope.after as after_image,
+        envelope.op,
+        envelope.ts_ms as produced_ms,
+        envelope.source,
+        envelope.transaction,
+        envelope.status,
+        envelope.id as marker_id,
+        envelope.databasename as statement_database,
+        envelope.ddl as statement
+    from messages
+
+),
+
+read as (
+
+    {{ debezium_read('opened') }}
+
+),
+
+checked as (
+
+    {{ debezium_checked('read') }}
+
+),
+
+changes as (
+
+    {{ debezium_changes('checked') }}
+
+)
+
+{{ outcomes('changes') }}

@@ -1,0 +1,176 @@
+"""A schema of Kafka Connect's AvroConverter: its data as JSON, the types of its columns."""
+
+import json
+from base64 import b64encode
+
+from fastavro import parse_schema
+
+from udfs._avro_text import float_text
+from udfs._json_values import Number
+
+_DATA = "org.apache.kafka.connect.data."
+_TIME = "io.debezium.time."
+_DECIMAL = f"{_DATA}Decimal"
+# The types of Kafka Connect by those of Avro; `connect.type` says the narrower ones.
+_TYPES = {
+    "int": "int32",
+    "long": "int64",
+    "float": "float32",
+    "double": "float64",
+    "fixed": "bytes",
+    "enum": "string",
+    "record": "struct",
+}
+# What Connect would call the types of others who write Avro.
+_LOGICAL = {
+    "decimal": _DECIMAL,
+    "date": f"{_DATA}Date",
+    "time-millis": f"{_DATA}Time",
+    "time-micros": f"{_TIME}MicroTime",
+    "timestamp-millis": f"{_DATA}Timestamp",
+    "timestamp-micros": f"{_TIME}MicroTimestamp",
+}
+
+
+class Schema:
+    """The schema of a value or of a key.
+
+    Attributes:
+        parsed: the schema without logical types, for fastavro: numbers and bytes stay as they are.
+        name: that of its record.
+        types: {column: type} of its rows: `before` and `after`, or the record itself.
+    """
+
+    def __init__(self, text):
+        """Read the text of a schema; of a list, the last schema, which may name the others.
+
+        Raises an error if it is none, or not that of a record.
+        """
+        found = json.loads(text)
+        self._named = {}
+        for each in found if isinstance(found, list) else [found]:
+            self.parsed = parse_schema(_without_logical_types(each), self._named)
+        if not isinstance(self.parsed, dict) or self.parsed.get("type") != "record":
+            raise ValueError("it is not that of a record")
+        self.name = self.parsed["name"]
+        self._writers = {}
+        self._write = self._writer(self.parsed)
+        self.types = self._types()
+
+    def document(self, datum):
+        """Return what fastavro has read as what a reader of JSON reads."""
+        return self._write(datum) if self._write else datum
+
+    def _writer(self, schema):
+        """Return the function that writes a value of a schema, None if the value will do."""
+        if isinstance(schema, list):
+            branches = [each for each in schema if each != "null"]
+            write = self._writer(branches[0]) if len(branches) == 1 else _write_any
+            return write and (lambda value: None if value is None else write(value))
+        kind = schema["type"] if isinstance(schema, dict) else schema
+        if kind == "record":
+            name, fields = schema["name"], schema["fields"]
+            self._writers.setdefault(name, lambda value: self._writers[name](value))
+            written = {each["name"]: self._writer(each["type"]) for each in fields}
+            self._writers[name] = _writer_of_members({n: w for n, w in written.items() if w})
+            return self._writers[name]
+        if kind == "array":
+            write = self._writer(schema["items"])
+            return write and (lambda values: [write(value) for value in values])
+        if kind == "map":
+            write = self._writer(schema["values"])
+            return write and (lambda members: {k: write(v) for k, v in members.items()})
+        write = _SCALARS[kind] if kind in _SCALARS else self._writers.get(kind)
+        if isinstance(schema, dict) and "name" in schema:
+            self._writers[schema["name"]] = write
+        return write
+
+    def _types(self):
+        rows = [self._record_of(each["type"]) for each in self._images()]
+        fields = (rows[0] if rows else self.parsed)["fields"]
+        found = {each["name"]: self._connect_type(each["type"]) for each in fields}
+        return {name: kind for name, kind in found.items() if kind}
+
+    def _images(self):
+        fields = [each for each in self.parsed["fields"] if each["name"] in ("before", "after")]
+        return [each for each in fields if self._record_of(each["type"])]
+
+    def _record_of(self, schema):
+        """Return the record that a type is, or may be beside null; None if it is another."""
+        schema = self._resolved(schema)
+        return schema if isinstance(schema, dict) and schema["type"] == "record" else None
+
+    def _resolved(self, schema):
+        if isinstance(schema, list):
+            branches = [each for each in schema if each != "null"]
+            if len(branches) != 1:
+                return None
+            schema = branches[0]
+        return self._named.get(schema, schema) if isinstance(schema, str) else schema
+
+    def _connect_type(self, schema):
+        """Return the type of a column: the semantic one, else Kafka Connect's; None if unknown."""
+        schema = self._resolved(schema)
+        if not isinstance(schema, dict):
+            return _TYPES.get(schema, schema)
+        kind = schema["type"]
+        name = schema.get("connect.name") or _LOGICAL.get(schema.get(_LOGICAL_TYPE))
+        if name == _DECIMAL:
+            return name + _digits(schema)
+        return name or schema.get("connect.type") or _TYPES.get(kind, kind)
+
+
+def _digits(schema):
+    """Return the digits of a decimal as `debezium_image` wants them: (precision,scale)."""
+    told = schema.get("connect.parameters") or {}
+    precision = told.get("connect.decimal.precision", schema.get("precision", ""))
+    return f"({precision},{told.get('scale', schema.get('scale', 0))})"
+
+
+# What a logical type is called in a schema whose data are to stay as they are.
+_LOGICAL_TYPE = "was.logicalType"
+
+
+def _without_logical_types(schema):
+    """Return a schema in which fastavro sees no logical types, and names of them stay."""
+    if isinstance(schema, list):
+        return [_without_logical_types(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        _LOGICAL_TYPE if name == "logicalType" else name: _without_logical_types(part)
+        if name in ("type", "items", "values", "fields")
+        else part
+        for name, part in schema.items()
+    }
+
+
+def _writer_of_members(writers):
+    """Return the function that writes the members of a record, each by its own."""
+    return lambda record: record | {name: write(record[name]) for name, write in writers.items()}
+
+
+def _write_bytes(value):
+    return b64encode(value).decode()
+
+
+def _write_any(value):
+    """Write a value of which only itself says what it is."""
+    if isinstance(value, bytes):
+        return _write_bytes(value)
+    if isinstance(value, float):
+        return Number(float_text(value, False))
+    if isinstance(value, list):
+        return [_write_any(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _write_any(each) for name, each in value.items()}
+    return value
+
+
+_SCALARS = {
+    "bytes": _write_bytes,
+    "fixed": _write_bytes,
+    "float": lambda value: Number(float_text(value, True)),
+    "double": lambda value: Number(float_text(value, False)),
+    **dict.fromkeys(("null", "boolean", "int", "long", "string", "enum")),
+}
