@@ -173,13 +173,17 @@ def append_once(
     Args:
         transaction: application and version; Delta does nothing if it has committed them before.
     """
+    application, version = transaction
+    writer = append_rows(spark, name, rows).option("txnAppId", application)
+    writer.option("txnVersion", version).save()
+
+
+def append_rows(spark: SparkSession, name: str, rows: list[dict]) -> DataFrameWriter:
+    """Return what appends rows, each by the names of its columns, to the bronze table `name`."""
     columns, _ = TABLES[name]
     schema = ", ".join(f"{column} {kind}" for column, kind, _ in columns)
     values = [[row[column] for column, _, _ in columns] for row in rows]
-    frame = spark.createDataFrame(values, schema).coalesce(1)
-    application, version = transaction
-    writer = append(frame, name).option("txnAppId", application).option("txnVersion", version)
-    writer.save()
+    return append(spark.createDataFrame(values, schema).coalesce(1), name)
 
 
 def append(frame: DataFrame, name: str) -> DataFrameWriter:

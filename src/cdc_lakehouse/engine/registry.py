@@ -67,12 +67,12 @@ def learn_schemas(spark: SparkSession, routes: Routes, project: Path) -> None:
     now, rows = datetime.now(UTC), []
     for registry, ids in wanted.items():
         unknown = sorted(number for number in ids if (registry, number) not in known)
-        rows += [(registry, *found, now) for found in fetch(registry, unknown, project)]
+        rows += [
+            {"registry": registry, "id": number, "schema": text, "fetched_at": now}
+            for number, text in fetch(registry, unknown, project)
+        ]
     if rows:
-        columns, _ = bronze.TABLES[bronze.AVRO_SCHEMAS]
-        schema = ", ".join(f"{name} {kind}" for name, kind, _ in columns)
-        frame = spark.createDataFrame(rows, schema).coalesce(1)
-        bronze.append(frame, bronze.AVRO_SCHEMAS).save()
+        bronze.append_rows(spark, bronze.AVRO_SCHEMAS, rows).save()
 
 
 def names_registry(text: str) -> bool:
