@@ -23,13 +23,11 @@ select
 from (
     select
         *,
-        debezium_image({{ debezium_sent_before() }}, types) as before,
+        -- PostgreSQL sends null for what its replica identity leaves out of the image before.
+        debezium_image(
+            if(source.connector = 'postgresql', map_filter(before_image, (name, text) -> text is not null), before_image), types
+        ) as before,
         debezium_image(after_image, types) as after
     from {{ checked }}
 )
-{%- endmacro %}
-
-{#- The image before; PostgreSQL sends null for what its replica identity leaves out of it. -#}
-{% macro debezium_sent_before(source='source', before='before_image') -%}
-    if({{ source }}.connector = 'postgresql', map_filter({{ before }}, (name, text) -> text is not null), {{ before }})
 {%- endmacro %}
