@@ -12,12 +12,16 @@
         'dts_avro',
         'dts_canal',
         'dts_shareplex',
+        'maxwell',
         'oceanbase_avro',
         'oceanbase_canal',
         'oms_canal',
         'oms_dataworks',
+        'oms_debezium',
+        'oms_debezium_flatten',
         'oms_default',
         'oms_default_extend',
+        'oms_maxwell',
         'oms_shareplex',
     ]) }}
 {%- endmacro %}

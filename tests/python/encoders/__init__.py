@@ -6,8 +6,10 @@ from encoders.debezium import DebeziumFlatJson, DebeziumJson
 from encoders.debezium_avro import DebeziumAvro
 from encoders.drs import DrsAvro, DrsJson, DrsJsonC
 from encoders.dts import DtsAvro, DtsCanal, DtsShareplex
+from encoders.maxwell import Maxwell, OmsMaxwell
 from encoders.oceanbase import OceanbaseAvro, OceanbaseCanal, OpenSourceCanal
 from encoders.oms import OmsCanal, OmsDataworks, OmsDefault, OmsDefaultExtend, OmsShareplex
+from encoders.oms_debezium import OmsDebezium, OmsDebeziumFlatten
 
 ENCODERS = {
     encoder.format: encoder
@@ -30,5 +32,9 @@ ENCODERS = {
         DebeziumJson(),
         DebeziumFlatJson(),
         DebeziumAvro(),
+        Maxwell(),
+        OmsMaxwell(),
+        OmsDebezium(),
+        OmsDebeziumFlatten(),
     )
 }

@@ -161,6 +161,26 @@ def _debezium(document, route):
     return [Said(DEBEZIUM[payload["op"]], payload["source"]["table"], *images)]
 
 
+def _oms_debezium(document, route):
+    envelope = document["payload"] if route == "oms_debezium" else document
+    source, operation = envelope["source"], DEBEZIUM[envelope["op"]]
+    if operation == "insert" and source.get("ts_ms") in (None, "0"):
+        operation = "snapshot"
+    before = envelope["before"] if operation in ("update", "delete") else None
+    after = None if operation == "delete" else envelope["after"]
+    return [Said(operation, source["table"], before, after)]
+
+
+def _maxwell(document, route):
+    kind, data = document["type"], document["data"]
+    operation = {"bootstrap-insert": "snapshot"}.get(kind, kind)
+    if route == "oms_maxwell" and kind == "insert" and document["ts"] == "1600000000":
+        operation = "snapshot"
+    before = {**data, **(document.get("old") or {})} if kind == "update" else None
+    images = (data, None) if kind == "delete" else (before, data)
+    return [Said(operation, document["table"], *images)]
+
+
 def _debezium_avro(value, route):
     encoder, number = ENCODERS[route], int.from_bytes(value[1:5], "big")
     schema = encoder.parsed.get(number)
@@ -290,6 +310,8 @@ READERS = {
     **dict.fromkeys(("dts_avro", "drs_avro"), _dts_avro),
     "oceanbase_avro": _oceanbase_avro,
     "debezium_avro": _debezium_avro,
+    **dict.fromkeys(("maxwell", "oms_maxwell"), _maxwell),
+    **dict.fromkeys(("oms_debezium", "oms_debezium_flatten"), _oms_debezium),
 }
 AVRO = ("dts_avro", "drs_avro", "oceanbase_avro")
 BINARY = (*AVRO, "debezium_avro")
