@@ -1,6 +1,6 @@
 {#-
     Debezium messages with the columns of silver.events that they tell beside their names; one row per message. Needs the columns of
-    `debezium_checked`, topic's partition and offset, message_key, key_image, transaction and marker_id.
+    `debezium_checked`, topic's partition and offset, message_key, key_image, route_key, transaction and marker_id.
 -#}
 {% macro debezium_changes(checked) -%}
 select
@@ -9,7 +9,7 @@ select
     source_database as database_name,
     source.schema as schema_name,
     source_table as table_name,
-    map_keys(key_image) as key_columns,
+    coalesce(map_keys(key_image), route_key) as key_columns,
     if(before is null, null, false) as before_is_complete,
     if(after is null, null, size(after) = size(after_image)) as after_is_complete,
     if(size(types) > 0, types, null) as column_types,

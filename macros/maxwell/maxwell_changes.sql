@@ -1,6 +1,6 @@
 {#-
     Maxwell's messages with the columns of silver.events that they tell beside their order; one row per message. `old` has the columns
-    that an update changed, as they were; what it lacks was as it is. Needs the columns of `maxwell_checked`, with data, old, xid and xoffset, and message_key.
+    that an update changed, as they were; what it lacks was as it is. Needs the columns of `maxwell_checked`, with data, old, xid and xoffset, route_key and message_key.
 -#}
 {% macro maxwell_changes(checked) -%}
 select
@@ -8,7 +8,7 @@ select
     0 as row_number,
     source_database as database_name,
     source_table as table_name,
-    coalesce(json.primary_key_columns, {{ maxwell_key_columns() }}) as key_columns,
+    coalesce(json.primary_key_columns, nullif({{ maxwell_key_columns() }}, array()), route_key) as key_columns,
     case type when 'update' then {{ laid_over('coalesce(old, map())', 'data') }} when 'delete' then data end as before,
     if(type = 'delete', null, data) as after,
     if(type in ('update', 'delete'), true, null) as before_is_complete,

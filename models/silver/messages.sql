@@ -12,7 +12,11 @@ lines as (
     select
         from_json(
             {{ text_literal(adapter.routes()) }},
-            'by_topic map<string, struct<time_zone string, avro_schema string, delete_image string, database string>>,
+            'by_topic map<string, struct<
+                time_zone string, avro_schema string, delete_image string, database string, table string, key array<string>,
+                topic_pattern string, in_topic struct<database string, schema string, table string>,
+                operation_column string, sequence_column string, missing_columns string
+            >>,
             globs array<struct<topic string, pattern string>>'
         ) as routes
 
@@ -75,7 +79,13 @@ select
     if(is_known_zone, coalesce(line.time_zone, 'UTC'), 'UTC') as time_zone,
     line.avro_schema,
     line.delete_image,
-    line.database as route_database,
+    coalesce(line.database, nullif(regexp_extract(topic, line.in_topic.database, 1), '')) as route_database,
+    nullif(regexp_extract(topic, line.in_topic.schema, 1), '') as route_schema,
+    coalesce(line.table, nullif(regexp_extract(topic, line.in_topic.table, 1), '')) as route_table,
+    line.key as route_key,
+    line.operation_column,
+    line.sequence_column,
+    line.missing_columns,
     case
         when is_too_large
             then {{ problem(

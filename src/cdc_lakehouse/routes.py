@@ -11,6 +11,16 @@ from cdc_lakehouse.package import PACKAGE
 
 UNROUTED = "unrouted"
 COLUMNS = ("topic", "format", "time_zone", "avro_schema", "delete_image", "database")
+# What few formats ask for: a file without a line that needs them has no such columns.
+FURTHER_COLUMNS = (
+    "table",
+    "key",
+    "topic_pattern",
+    "operation_column",
+    "sequence_column",
+    "missing_columns",
+)
+NAMES_IN_TOPIC = ("database", "schema", "table")
 
 
 @dataclass(frozen=True)
@@ -23,11 +33,37 @@ class Route:
     avro_schema: str
     delete_image: str
     database: str
+    table: str = ""
+    key: str = ""
+    topic_pattern: str = ""
+    operation_column: str = ""
+    sequence_column: str = ""
+    missing_columns: str = ""
 
     @property
     def pattern(self) -> str:
         """The regular expression, for Python and for Spark, that finds what the route covers."""
         return pattern_of(self.topic)
+
+    def for_silver(self) -> dict[str, object]:
+        """Return what the line says, without what is empty; `key` as a list of columns.
+
+        `in_topic` has, for each name that `topic_pattern` reads, a pattern whose group it is.
+        """
+        said: dict[str, object] = {name: text for name, text in asdict(self).items() if text}
+        if self.key:
+            said["key"] = [name.strip() for name in self.key.split(",")]
+        if self.topic_pattern:
+            said["in_topic"] = {name: self._finding(name) for name in NAMES_IN_TOPIC}
+        return said
+
+    def _finding(self, wanted: str) -> str:
+        pattern = pattern_of(self.topic_pattern)
+        for name in NAMES_IN_TOPIC:
+            part = "(.+?)" if name == wanted else "(?:.+?)"
+            pattern = pattern.replace(re.escape(f"{{{name}}}"), part)
+        # Without a group of its own, a name is found nowhere.
+        return pattern if f"{{{wanted}}}" in self.topic_pattern else f"{pattern}()"
 
 
 class Routes:
@@ -60,10 +96,7 @@ class Routes:
             `by_topic`, the lines by their topic, without what is empty; and `globs`, the topic and
             the `pattern` of those that are globs, in the order in which they count.
         """
-        lines = {
-            route.topic: {name: text for name, text in asdict(route).items() if text}
-            for route in self.in_precedence()
-        }
+        lines = {route.topic: route.for_silver() for route in self.in_precedence()}
         globs = [{"topic": route.topic, "pattern": route.pattern} for route in self._globs]
         return json.dumps({"by_topic": lines, "globs": globs}, sort_keys=True)
 
@@ -105,6 +138,12 @@ def _checked(path, reader, project_dir: Path) -> list[Route]:
             f"{path}, line 1: the header lacks {', '.join(missing)}. "
             f"It must name these columns: {','.join(COLUMNS)}."
         )
+    unknown = [name for name in header if name not in COLUMNS + FURTHER_COLUMNS]
+    if unknown:
+        raise LakehouseError(
+            f"{path}, line 1: unknown columns: {', '.join(unknown)}. Beside {','.join(COLUMNS)} "
+            f"the file may have {','.join(FURTHER_COLUMNS)}."
+        )
     routes: dict[str, Route] = {}
     known = formats(project_dir)
     for fields in reader:
@@ -117,7 +156,7 @@ def _checked(path, reader, project_dir: Path) -> list[Route]:
                 "Write one comma between two columns, also where a column is empty."
             )
         line = dict(zip(header, fields, strict=True))
-        route = Route(**{name: line[name] for name in COLUMNS})
+        route = Route(**line)
         if not route.topic:
             raise LakehouseError(f"{where}: the topic is empty. Name a topic or delete the line.")
         if route.topic in routes:
@@ -127,8 +166,30 @@ def _checked(path, reader, project_dir: Path) -> list[Route]:
                 f"{where}: unknown format {route.format!r}. Use one of "
                 f"{', '.join(known)}, or add models/silver/{route.format}/."
             )
+        _check_names(where, route)
         routes[route.topic] = route
     return list(routes.values())
+
+
+def _check_names(where: str, route: Route) -> None:
+    names = re.findall(r"\{(.*?)\}", route.topic_pattern)
+    if route.topic_pattern and (
+        not names or not set(names) <= set(NAMES_IN_TOPIC) or len(names) > len(set(names))
+    ):
+        raise LakehouseError(
+            f"{where}: the topic_pattern is {route.topic_pattern!r}. Write the topic's name with "
+            "{database}, {schema} or {table} in the place of each: server1.{database}.{table}."
+        )
+    if route.key and not all(name.strip() for name in route.key.split(",")):
+        raise LakehouseError(
+            f"{where}: the key {route.key!r} names an empty column. "
+            'Write the columns of the key with commas between them, in quotes: "order_id,line".'
+        )
+    if route.missing_columns not in ("", "null", "absent"):
+        raise LakehouseError(
+            f"{where}: missing_columns is {route.missing_columns!r}. Write null if a column that "
+            "a message lacks is null in the source, absent if it is not known."
+        )
 
 
 def formats(project_dir: Path) -> list[str]:

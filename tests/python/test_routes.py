@@ -1,14 +1,16 @@
 """seeds/topics.csv: which route a topic gets, and what is said about a wrong line."""
 
 import json
+import re
 
 import pytest
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.routes import read_routes
+from cdc_lakehouse.routes import Route, read_routes
 
 FORMATS = ("oms_default", "oms_canal", "dts_avro", "dts_canal", "drs_avro", "drs_json")
 HEADER = "topic,format,time_zone,avro_schema,delete_image,database\n"
+MORE = HEADER[:-1] + ",table,key,topic_pattern,missing_columns\n"
 
 
 @pytest.fixture
@@ -87,6 +89,46 @@ def test_silver_gets_the_lines_by_topic_and_the_globs_in_the_order_in_which_they
     }
 
 
+def test_silver_gets_what_few_lines_say(project):
+    routes = read_routes(
+        project(
+            MORE + 'a.*,oms_canal,,,,,orders,"id, line",,absent\nb.*,dts_canal,,,,,,,b.{table},\n'
+        )
+    )
+
+    lines = json.loads(routes.as_json())["by_topic"]
+    assert lines["a.*"] == {
+        "topic": "a.*",
+        "format": "oms_canal",
+        "table": "orders",
+        "key": ["id", "line"],
+        "missing_columns": "absent",
+    }
+    assert lines["b.*"]["in_topic"] == {
+        "database": r"(?s)^b\.(?:.+?)(?!.)()",
+        "schema": r"(?s)^b\.(?:.+?)(?!.)()",
+        "table": r"(?s)^b\.(.+?)(?!.)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("pattern", "topic", "names"),
+    [
+        ("server1.{database}.{table}", "server1.shop.orders", ("shop", None, "orders")),
+        ("server1.{database}.{table}", "server1.shop.orders.eu", ("shop", None, "orders.eu")),
+        ("server1.{database}.{table}", "server2.shop.orders", (None, None, None)),
+        ("*.{schema}.{table}", "eu.server1.public.orders", (None, "public", "orders")),
+        ("{database}-{schema}-{table}-cdc", "a-b-c-cdc", ("a", "b", "c")),
+        ("{table}", "a\nb", (None, None, "a\nb")),
+    ],
+)
+def test_a_pattern_finds_names_in_a_topic(pattern, topic, names):
+    in_topic = Route(topic, "canal", "", "", "", "", topic_pattern=pattern).for_silver()["in_topic"]
+
+    found = [re.search(in_topic[name], topic) for name in ("database", "schema", "table")]
+    assert tuple((match and match[1]) or None for match in found) == names
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -97,6 +139,12 @@ def test_silver_gets_the_lines_by_topic_and_the_globs_in_the_order_in_which_they
         (HEADER + "t,dts_canal\n", "line 2: 2 fields where the header has 6"),
         ("topic,format\nt,dts_canal\n", "line 1: the header lacks time_zone"),
         ("", "line 1: the header lacks topic"),
+        (HEADER[:-1] + ",tabel\nt,dts_canal,,,,,x\n", "line 1: unknown columns: tabel."),
+        (MORE + "t,dts_canal,,,,,,,{server}.{table},\n", "line 2: the topic_pattern is '{server}."),
+        (MORE + "t,dts_canal,,,,,,,*,\n", "line 2: the topic_pattern is '*'"),
+        (MORE + "t,dts_canal,,,,,,,{table}.{table},\n", "line 2: the topic_pattern is '{table}.{"),
+        (MORE + 't,dts_canal,,,,,,"id,",,\n', "line 2: the key 'id,' names an empty column"),
+        (MORE + "t,dts_canal,,,,,,,,keep\n", "line 2: missing_columns is 'keep'"),
     ],
 )
 def test_a_wrong_line_is_named(project, text, expected):

@@ -37,7 +37,7 @@ read as (
         coalesce(map_filter(sent, (name, text) -> not startswith(name, '__')), key_image) as image,
         {{ debezium_types('sent_columns') }} as types,
         {{ source_names(
-            debezium_added('db'), 'coalesce(' ~ debezium_added('table') ~ ", split_part(topic, '.', -1))"
+            debezium_added('db'), 'coalesce(' ~ debezium_added('table') ~ ", route_table, split_part(topic, '.', -1))"
         ) }}
     from opened
 
@@ -80,9 +80,9 @@ changes as (
         *,
         0 as row_number,
         source_database as database_name,
-        {{ debezium_added('schema') }} as schema_name,
+        coalesce({{ debezium_added('schema') }}, route_schema) as schema_name,
         source_table as table_name,
-        map_keys(key_image) as key_columns,
+        coalesce(map_keys(key_image), route_key) as key_columns,
         if(op = 'd', row_image, null) as before,
         if(op = 'd', null, row_image) as after,
         if(op = 'd', false, null) as before_is_complete,

@@ -56,6 +56,7 @@ changes as (
         source_database as database_name,
         owner as schema_name,
         source_table as table_name,
+        route_key as key_columns,
         case
             when row_operation = 'delete' then data
             when row_operation = 'update_before' then if(size(data) > 0, data, key)
@@ -78,4 +79,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['row_number', 'key_columns', 'column_types', 'source_type', 'dropped_tables']) }}
+{{ outcomes('changes', without=['row_number', 'column_types', 'source_type', 'dropped_tables']) }}

@@ -48,6 +48,7 @@ changes as (
         row_operation as operation,
         source_database as database_name,
         source_table as table_name,
+        route_key as key_columns,
         -- `key` is the whole row before an update, `data` the columns that it changed.
         case row_operation when 'update' then key when 'delete' then data end as before,
         case row_operation when 'insert' then data when 'update' then {{ laid_over('data', 'coalesce(key, map())') }} end as after,
@@ -65,4 +66,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['row_number', 'schema_name', 'key_columns', 'column_types', 'source_type']) }}
+{{ outcomes('changes', without=['row_number', 'schema_name', 'column_types', 'source_type']) }}

@@ -1,19 +1,25 @@
 """Changes to a copy of the project that let it read what the encoders write."""
 
+import csv
+
+from cdc_lakehouse.routes import COLUMNS, FURTHER_COLUMNS
 from encoders import ENCODERS
 
 
 def add_routes(project, prefix, formats):
     """Give each format a topic `<prefix>.<format>`, and no table to gold."""
     topics = project / "seeds" / "topics.csv"
-    lines = [topics.read_text()]
+    with open(topics, newline="") as file:
+        lines = list(csv.DictReader(file))
     for name in formats:
         encoder = ENCODERS[name]
-        zone, schema = (encoder.route.get(part, "") for part in ("time_zone", "avro_schema"))
-        lines.append(f"{prefix}.{name},{name},{zone},{schema},,\n")
-        if schema:
+        lines.append({"topic": f"{prefix}.{name}", "format": name, **encoder.route})
+        if schema := encoder.route.get("avro_schema"):
             encoder.write_schemas(project / schema)
-    topics.write_text("".join(lines))
+    with open(topics, "w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS + FURTHER_COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
     remove_gold(project)
 
 
