@@ -10,7 +10,7 @@ select
     source_table as table_name,
     coalesce(json.primary_key_columns, nullif({{ maxwell_key_columns() }}, array()), route_key) as key_columns,
     case type when 'update' then {{ laid_over('coalesce(old, map())', 'data') }} when 'delete' then data end as before,
-    if(type = 'delete', null, data) as after,
+    case type when 'update' then {{ null_where_absent('data', 'old') }} when 'delete' then null else data end as after,
     if(type in ('update', 'delete'), true, null) as before_is_complete,
     if(type = 'delete', null, true) as after_is_complete,
     'mysql' as source_type,

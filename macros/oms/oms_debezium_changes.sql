@@ -10,7 +10,7 @@ select
     source_database as database_name,
     source_table as table_name,
     if(op in ('u', 'd'), image_before, null) as before,
-    if(op in ('c', 'u'), image_after, null) as after,
+    case op when 'c' then image_after when 'u' then {{ null_where_absent('image_after', 'image_before') }} end as after,
     if(op in ('u', 'd'), true, null) as before_is_complete,
     if(op in ('c', 'u'), true, null) as after_is_complete,
     lower(source.connector) as source_type,

@@ -168,6 +168,9 @@ def _oms_debezium(document, route):
         operation = "snapshot"
     before = envelope["before"] if operation in ("update", "delete") else None
     after = None if operation == "delete" else envelope["after"]
+    if operation == "update":
+        # It leaves nulls out.
+        after = dict.fromkeys(before) | after
     return [Said(operation, source["table"], before, after)]
 
 
@@ -176,8 +179,11 @@ def _maxwell(document, route):
     operation = {"bootstrap-insert": "snapshot"}.get(kind, kind)
     if route == "oms_maxwell" and kind == "insert" and document["ts"] == "1600000000":
         operation = "snapshot"
-    before = {**data, **(document.get("old") or {})} if kind == "update" else None
-    images = (data, None) if kind == "delete" else (before, data)
+    if kind == "update":
+        # With output_nulls = false it leaves nulls out.
+        old = document.get("old") or {}
+        return [Said(operation, document["table"], data | old, dict.fromkeys(old) | data)]
+    images = (data, None) if kind == "delete" else (None, data)
     return [Said(operation, document["table"], *images)]
 
 
