@@ -23,5 +23,6 @@
         'oms_default_extend',
         'oms_maxwell',
         'oms_shareplex',
+        'tencent_canal',
     ]) }}
 {%- endmacro %}

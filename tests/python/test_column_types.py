@@ -112,6 +112,7 @@ BY_FORMAT = {
     "canal": {"int": "int", "int unsigned": "bigint", "bigint(20)": "bigint", "blob": "binary"},
     # "Parameters for data types, such as precision, are not supported."
     "dts_canal": {"int": "bigint", "bigint": UNSIGNED, "varchar": "string"},
+    "tencent_canal": {"int": "bigint", "bigint": UNSIGNED, "decimal": "string", "blob": "binary"},
     "drs_json": {"int": "bigint", "bigint": UNSIGNED, "decimal": "string", "blob": "binary"},
     "drs_json_c": {"int": "bigint", "timestamp": "timestamp", "text": "string"},
     # The sample's bigint, 10223372036854775806, is beyond 64 bits; INT64 is the word for those.

@@ -10,6 +10,7 @@ from encoders.maxwell import Maxwell, OmsMaxwell
 from encoders.oceanbase import OceanbaseAvro, OceanbaseCanal, OpenSourceCanal
 from encoders.oms import OmsCanal, OmsDataworks, OmsDefault, OmsDefaultExtend, OmsShareplex
 from encoders.oms_debezium import OmsDebezium, OmsDebeziumFlatten
+from encoders.tencent import TencentCanal
 
 ENCODERS = {
     encoder.format: encoder
@@ -36,5 +37,6 @@ ENCODERS = {
         OmsMaxwell(),
         OmsDebezium(),
         OmsDebeziumFlatten(),
+        TencentCanal(),
     )
 }
