@@ -24,5 +24,6 @@
         'oms_maxwell',
         'oms_shareplex',
         'tencent_canal',
+        'tidb_canal',
     ]) }}
 {%- endmacro %}

@@ -3,7 +3,7 @@
     their images. The arguments are those of `canal_rows`. Needs the columns of `json_messages` with `canal_fields`, and
     route_database.
 -#}
-{% macro canal_read(messages, full_load, types, image_field) -%}
+{% macro canal_read(messages, full_load, types, image_field, heartbeat) -%}
 select
     *,
     json.*,
@@ -19,7 +19,7 @@ select
             or (json.type = 'QUERY' and (json.isddl = 'true' or stated.action <> 'other'))
             then {{ ddl_kind() }}
         when json.type in ('QUERY', 'GTID', 'XACOMMIT', 'XAROLLBACK') then 'control'
-        when json.type = 'MHEARTBEAT' then 'heartbeat'
+        when json.type = '{{ heartbeat }}' then 'heartbeat'
     end as kind,
     {{ source_names('json.database', 'json.table') }},
     {{ types }} as sent_types,

@@ -110,6 +110,14 @@ BY_FORMAT = {
         "FLOAT": "float",
     },
     "canal": {"int": "int", "int unsigned": "bigint", "bigint(20)": "bigint", "blob": "binary"},
+    "tidb_canal": {
+        "int": "int",
+        "bigint": "bigint",
+        "int unsigned": "bigint",
+        "bigint unsigned zerofill": UNSIGNED,
+        "bit": UNSIGNED,
+        "vector": "string",
+    },
     # "Parameters for data types, such as precision, are not supported."
     "dts_canal": {"int": "bigint", "bigint": UNSIGNED, "varchar": "string"},
     "tencent_canal": {"int": "bigint", "bigint": UNSIGNED, "decimal": "string", "blob": "binary"},

@@ -5,7 +5,7 @@ wider than it may have to be, and text where no type is wide enough; who knows b
 the model. So it is with
 
 - integers whose sign is not told: an `int` is a bigint, for it may be unsigned, a `bigint` a
-  decimal(20, 0). It is told by a length, as in `int(11)`, and always by OceanBase Canal;
+  decimal(20, 0). It is told by a length, as in `int(11)`, and always by OceanBase Canal and TiCDC;
 - decimals whose digits are not told, and those of more than 38 digits: text;
 - DOUBLE of DataWorks, which stands for decimals too: text;
 - bits whose number is not told: decimal(20, 0), for 64 of them are an unsigned bigint;
@@ -136,7 +136,7 @@ def spark_type(format: str, worded: str, source_type: str | None = None) -> str:
     if word in INTEGERS:
         # A type with its length is MySQL's in full, which says if there is no sign.
         is_signed = "unsigned" not in words and bool(
-            sizes or format in ("canal", "oceanbase_canal")
+            sizes or format in ("canal", "oceanbase_canal", "tidb_canal")
         )
         return INTEGERS[word][0 if is_signed else 1]
     return _sized(word, sizes) or WORDS.get(word, "string")

@@ -182,7 +182,8 @@ DRS_JSON = frozenset(("drs_json", "drs_json_c"))
 
 # The databases whose types those of a `source_type` are; the types of any other are not known.
 FAMILIES = {
-    **dict.fromkeys(("mysql", "mariadb", "drds", "taurusdb", "ob_mysql", "oceanbase"), "mysql"),
+    **dict.fromkeys(("mysql", "mariadb", "drds", "taurusdb", "tidb"), "mysql"),
+    **dict.fromkeys(("ob_mysql", "oceanbase"), "mysql"),
     **dict.fromkeys(("oracle", "ob_oracle", "ob_in_oracle_mode"), "oracle"),
     **dict.fromkeys(("postgresql", "ppas"), "postgresql"),
 }

@@ -11,6 +11,7 @@ from encoders.oceanbase import OceanbaseAvro, OceanbaseCanal, OpenSourceCanal
 from encoders.oms import OmsCanal, OmsDataworks, OmsDefault, OmsDefaultExtend, OmsShareplex
 from encoders.oms_debezium import OmsDebezium, OmsDebeziumFlatten
 from encoders.tencent import TencentCanal
+from encoders.ticdc import TidbCanal
 
 ENCODERS = {
     encoder.format: encoder
@@ -38,5 +39,6 @@ ENCODERS = {
         OmsDebezium(),
         OmsDebeziumFlatten(),
         TencentCanal(),
+        TidbCanal(),
     )
 }

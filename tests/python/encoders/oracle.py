@@ -309,6 +309,7 @@ READERS = {
         ("canal", "oms_canal", "oceanbase_canal", "dts_canal", "drs_json", "drs_json_c"), _canal
     ),
     "tencent_canal": _canal,
+    "tidb_canal": _canal,
     **dict.fromkeys(("oms_shareplex", "dts_shareplex"), _shareplex),
     "oms_dataworks": _oms_dataworks,
     "dataworks_kafka": _dataworks,
