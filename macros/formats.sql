@@ -24,6 +24,7 @@
         'oms_maxwell',
         'oms_shareplex',
         'tencent_canal',
+        'ticdc_simple',
         'tidb_canal',
     ]) }}
 {%- endmacro %}

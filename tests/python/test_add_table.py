@@ -52,7 +52,7 @@ UNTYPED = {
     "either": (["2024-01-01", "2024-01-01 10:00:00", None], None),
     "never": ([None, None, None], None),
 }
-WITHOUT_KEY = ("oms_shareplex", "dts_shareplex")
+WITHOUT_KEY = ("oms_shareplex", "dts_shareplex", "ticdc_simple")
 HOSTILE = [
     "ID",
     "id",

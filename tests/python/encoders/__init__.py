@@ -11,7 +11,7 @@ from encoders.oceanbase import OceanbaseAvro, OceanbaseCanal, OpenSourceCanal
 from encoders.oms import OmsCanal, OmsDataworks, OmsDefault, OmsDefaultExtend, OmsShareplex
 from encoders.oms_debezium import OmsDebezium, OmsDebeziumFlatten
 from encoders.tencent import TencentCanal
-from encoders.ticdc import TidbCanal
+from encoders.ticdc import TicdcSimple, TidbCanal
 
 ENCODERS = {
     encoder.format: encoder
@@ -39,6 +39,7 @@ ENCODERS = {
         OmsDebezium(),
         OmsDebeziumFlatten(),
         TencentCanal(),
+        TicdcSimple(),
         TidbCanal(),
     )
 }

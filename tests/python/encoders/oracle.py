@@ -187,6 +187,21 @@ def _maxwell(document, route):
     return [Said(operation, document["table"], *images)]
 
 
+def _ticdc_simple(document, route):
+    images = document.get("old"), document.get("data")
+    operation = CANAL[document["type"]]
+    if operation == "insert":
+        images = None, images[1]
+    if operation == "delete":
+        images = images[0], None
+    times = [image and {n: _ticdc_time(v) for n, v in image.items()} for image in images]
+    return [Said(operation, document["table"], *times)]
+
+
+def _ticdc_time(value):
+    return Other if isinstance(value, dict) and list(value) == ["location", "value"] else value
+
+
 def _debezium_avro(value, route):
     encoder, number = ENCODERS[route], int.from_bytes(value[1:5], "big")
     schema = encoder.parsed.get(number)
@@ -310,6 +325,7 @@ READERS = {
     ),
     "tencent_canal": _canal,
     "tidb_canal": _canal,
+    "ticdc_simple": _ticdc_simple,
     **dict.fromkeys(("oms_shareplex", "dts_shareplex"), _shareplex),
     "oms_dataworks": _oms_dataworks,
     "dataworks_kafka": _dataworks,
