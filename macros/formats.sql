@@ -1,6 +1,7 @@
 {#- The formats that silver reads: each has a model of its name. Here, and nowhere else, a format is named to be read. -#}
 {% macro formats() -%}
     {{ return(own_formats() + [
+        'aws_dms',
         'canal',
         'dataworks_kafka',
         'debezium_avro',

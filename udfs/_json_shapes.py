@@ -6,7 +6,7 @@ from udfs._json_values import BLANKS, Refused, Repeating, json_text, kind_of, tw
 
 # What `from_json` turns into the same text. Integers are: it has them as big as they come.
 _PLAIN = frozenset((str, int, bool, type(None)))
-_SHAPE_TOKENS = re.compile(r'\s*("[^"]*"|\w+|[<>,:])')
+_SHAPE_TOKENS = re.compile(r'\s*("[^"]*"|`[^`]*`|\w+|[<>,:])')
 
 
 class Shape(dict):
@@ -34,7 +34,7 @@ def shape_of(fields):
 def _shape_of_members(tokens):
     members = {}
     while tokens and tokens[0] != ">":
-        name = tokens.pop(0)
+        name = tokens.pop(0).strip("`")
         if tokens[0] == ":":
             tokens.pop(0)
         members[name] = _shape_of_type(tokens)

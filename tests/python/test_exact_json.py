@@ -312,6 +312,18 @@ def test_fields_that_no_from_json_has_are_refused():
             exact_json.shape_of(fields)
 
 
+def test_a_name_that_is_no_word_stands_in_backticks():
+    fields = "`before-image` map<string, string>, m struct<`table-name`: string>"
+    shape = exact_json.shape_of(fields)
+    value = b'{"before-image": {"a": 1.50}, "m": {"table-name": 2.0}}'
+    text, code, *_ = exact_json.exact(value, shape)
+    assert (json.loads(text), code) == (
+        {"before-image": {"a": "1.50"}, "m": {"table-name": "2.0"}},
+        None,
+    )
+    assert exact_json.exact(b'{"before-image": []}', shape)[1] == "wrong_type"
+
+
 def test_an_arrow_array_has_a_row_for_each_value():
     rows = [(None,) * 4, ("{}", None, None, None), (None, "not_json", "why", None)]
     problem = {"code": "not_json", "detail": "why"}

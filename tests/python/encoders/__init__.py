@@ -1,6 +1,7 @@
 """Writers of the formats, after the vendors' documents. They share no code with the
 project's readers, so that a mistake would have to be made twice to go unseen."""
 
+from encoders.aws_dms import AwsDms
 from encoders.dataworks import DataworksKafka
 from encoders.debezium import DebeziumFlatJson, DebeziumJson
 from encoders.debezium_avro import DebeziumAvro
@@ -41,5 +42,6 @@ ENCODERS = {
         TencentCanal(),
         TicdcSimple(),
         TidbCanal(),
+        AwsDms(),
     )
 }

@@ -202,6 +202,17 @@ def _ticdc_time(value):
     return Other if isinstance(value, dict) and list(value) == ["location", "value"] else value
 
 
+def _aws_dms(document, route):
+    said, data = document["metadata"], document["data"]
+    operation = {"load": "snapshot"}.get(said["operation"], said["operation"])
+    before = data if operation == "delete" else None
+    if operation == "update":
+        before = document.get("before-image")
+    # Its nulls say nothing.
+    before = {n: value for n, value in (before or {}).items() if value is not None} or None
+    return [Said(operation, said["table-name"], before, None if operation == "delete" else data)]
+
+
 def _debezium_avro(value, route):
     encoder, number = ENCODERS[route], int.from_bytes(value[1:5], "big")
     schema = encoder.parsed.get(number)
@@ -336,6 +347,7 @@ READERS = {
     "debezium_avro": _debezium_avro,
     **dict.fromkeys(("maxwell", "oms_maxwell"), _maxwell),
     **dict.fromkeys(("oms_debezium", "oms_debezium_flatten"), _oms_debezium),
+    "aws_dms": _aws_dms,
 }
 AVRO = ("dts_avro", "drs_avro", "oceanbase_avro")
 BINARY = (*AVRO, "debezium_avro")
