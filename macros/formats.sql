@@ -13,6 +13,7 @@
         'dts_avro',
         'dts_canal',
         'dts_shareplex',
+        'goldengate_json',
         'maxwell',
         'oceanbase_avro',
         'oceanbase_canal',

@@ -7,6 +7,7 @@ from encoders.debezium import DebeziumFlatJson, DebeziumJson
 from encoders.debezium_avro import DebeziumAvro
 from encoders.drs import DrsAvro, DrsJson, DrsJsonC
 from encoders.dts import DtsAvro, DtsCanal, DtsShareplex
+from encoders.goldengate import GoldengateJson
 from encoders.maxwell import Maxwell, OmsMaxwell
 from encoders.oceanbase import OceanbaseAvro, OceanbaseCanal, OpenSourceCanal
 from encoders.oms import OmsCanal, OmsDataworks, OmsDefault, OmsDefaultExtend, OmsShareplex
@@ -43,5 +44,6 @@ ENCODERS = {
         TicdcSimple(),
         TidbCanal(),
         AwsDms(),
+        GoldengateJson(),
     )
 }

@@ -213,6 +213,18 @@ def _aws_dms(document, route):
     return [Said(operation, said["table-name"], before, None if operation == "delete" else data)]
 
 
+def _goldengate(document, route):
+    operation = {"I": "insert", "U": "update", "D": "delete"}[document["op_type"]]
+    before = document.get("before") if operation in ("update", "delete") else None
+    after = None if operation == "delete" else document["after"]
+    keys = document.get("primary_keys") or ()
+    if operation == "update":
+        # The key of a row is in both of its images.
+        was = {n: before[n] for n in keys if before and before.get(n) is not None}
+        after = was | after
+    return [Said(operation, document["table"].split(".", 2)[-1], before or None, after)]
+
+
 def _debezium_avro(value, route):
     encoder, number = ENCODERS[route], int.from_bytes(value[1:5], "big")
     schema = encoder.parsed.get(number)
@@ -348,6 +360,7 @@ READERS = {
     **dict.fromkeys(("maxwell", "oms_maxwell"), _maxwell),
     **dict.fromkeys(("oms_debezium", "oms_debezium_flatten"), _oms_debezium),
     "aws_dms": _aws_dms,
+    "goldengate_json": _goldengate,
 }
 AVRO = ("dts_avro", "drs_avro", "oceanbase_avro")
 BINARY = (*AVRO, "debezium_avro")
