@@ -3,6 +3,7 @@
     {{ return(own_formats() + [
         'aws_dms',
         'canal',
+        'datastream_json',
         'dataworks_kafka',
         'debezium_avro',
         'debezium_flat_json',

@@ -2,6 +2,7 @@
 project's readers, so that a mistake would have to be made twice to go unseen."""
 
 from encoders.aws_dms import AwsDms
+from encoders.datastream import DatastreamJson
 from encoders.dataworks import DataworksKafka
 from encoders.debezium import DebeziumFlatJson, DebeziumJson
 from encoders.debezium_avro import DebeziumAvro
@@ -45,5 +46,6 @@ ENCODERS = {
         TidbCanal(),
         AwsDms(),
         GoldengateJson(),
+        DatastreamJson(),
     )
 }

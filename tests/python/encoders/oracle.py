@@ -225,6 +225,18 @@ def _goldengate(document, route):
     return [Said(operation, document["table"].split(".", 2)[-1], before or None, after)]
 
 
+DATASTREAM = {"INSERT": "insert", "UPDATE": "update", "UPDATE-INSERT": "update"}
+DATASTREAM |= {"DELETE": "delete", "UPDATE-DELETE": "delete"}
+
+
+def _datastream(document, route):
+    source, row = document["source_metadata"], document["payload"]
+    is_backfill = "backfill" in document["read_method"]
+    operation = "snapshot" if is_backfill else DATASTREAM[source["change_type"]]
+    images = (row, None) if operation == "delete" else (None, row)
+    return [Said(operation, source["table"], *images)]
+
+
 def _debezium_avro(value, route):
     encoder, number = ENCODERS[route], int.from_bytes(value[1:5], "big")
     schema = encoder.parsed.get(number)
@@ -361,6 +373,7 @@ READERS = {
     **dict.fromkeys(("oms_debezium", "oms_debezium_flatten"), _oms_debezium),
     "aws_dms": _aws_dms,
     "goldengate_json": _goldengate,
+    "datastream_json": _datastream,
 }
 AVRO = ("dts_avro", "drs_avro", "oceanbase_avro")
 BINARY = (*AVRO, "debezium_avro")
