@@ -26,6 +26,7 @@
         'oms_default_extend',
         'oms_maxwell',
         'oms_shareplex',
+        'rows',
         'tencent_canal',
         'ticdc_simple',
         'tidb_canal',

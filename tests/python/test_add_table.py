@@ -146,7 +146,7 @@ OF_POSTGRESQL = {
 
 
 def messages_of(encoder, history):
-    """The history's messages in a format, its tables named for the format."""
+    """The topics and messages of the history in a format, its tables named for the format."""
     for event in history.events:
         if event.table is TWO_KEYS and encoder.format not in WITH_TWO_KEYS:
             continue
@@ -155,7 +155,7 @@ def messages_of(encoder, history):
             sql = event.sql and event.sql.replace(event.table.name, name)
             event = replace(event, table=replace(event.table, name=name), sql=sql)
         for value, _ in encoder.encode(event):
-            yield value
+            yield encoder.topic("lab", event.table and event.table.name), value
 
 
 def laboratory(project):
@@ -170,9 +170,9 @@ class World:
         self.lakehouse, self.project = lakehouse, lakehouse.project
         self.history = History(7, 70)
         rows = [
-            (f"lab.{name}", 0, offset, value)
-            for name, encoder in ENCODERS.items()
-            for offset, value in enumerate(messages_of(encoder, self.history))
+            (topic, 0, offset, value)
+            for encoder in ENCODERS.values()
+            for offset, (topic, value) in enumerate(messages_of(encoder, self.history))
         ]
         types = {**dict.fromkeys(HOSTILE, "varchar(20)"), "{% raw %}": "int"}
         hostile = {**{name: f"v{n}" for n, name in enumerate(HOSTILE)}, "{% raw %}": "12x"}
@@ -314,7 +314,7 @@ def test_types_of_dts_avro_are_those_of_the_database_that_it_names(world):
 @pytest.mark.parametrize("name", ENCODERS)
 def test_columns_come_in_the_order_of_the_source(world, name):
     columns = world.table(f"lab.everything_{name}").columns
-    assert columns == tuple(column.name for column in EVERYTHING.columns)
+    assert columns == (*(column.name for column in EVERYTHING.columns), *ENCODERS[name].adds)
     assert world.table("lab.letters").columns == ("b", "a", "d", "c")
 
 

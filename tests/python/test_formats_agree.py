@@ -39,6 +39,7 @@ class Delivery:
     event: int
     value: bytes
     kind: str
+    topic: str = ""
     partition: int = 0
     offset: int = 0
     run: int = 0
@@ -48,16 +49,18 @@ def deliveries(encoder, events, generator):
     """Return the messages of a format in the order in which they come."""
     sent = []
     for number, event in enumerate(events):
+        topic = encoder.topic("lab", event.table and event.table.name)
         for value, kind in encoder.encode(event):
-            sent += [(number, value, kind)] * (2 if generator.random() < 0.15 else 1)
+            sent += [(number, value, kind, topic)] * (2 if generator.random() < 0.15 else 1)
     if encoder.has_position:
         generator.shuffle(sent)
     delivered, offsets = [], Counter()
-    for place, message in enumerate(sent):
+    for count, message in enumerate(sent):
         partition = generator.randrange(3) if encoder.has_position else 0
-        run = place * RUNS // len(sent)
-        delivered.append(Delivery(*message, partition, offsets[partition], run))
-        offsets[partition] += 1
+        run = count * RUNS // len(sent)
+        place = message[-1], partition
+        delivered.append(Delivery(*message, partition, offsets[place], run))
+        offsets[place] += 1
     return delivered
 
 
@@ -87,10 +90,11 @@ def model(encoder, table):
     columns = "".join(
         f",\n    {encoder.gold_expression(column)} as {column.name}" for column in table.columns
     )
+    topic = encoder.topic("lab", table.name)
     return (
         f"select\n    {{{{ change_columns() }}}}{columns}\n"
         f"from {{{{ ref('row_images') }}}}\n"
-        f"where topic = 'lab.{encoder.format}' and table_name = '{table.name}'\n"
+        f"where topic = '{topic}' and table_name = '{table.name}'\n"
     )
 
 
@@ -112,8 +116,8 @@ def world(open_lakehouse, tmp_path_factory):
     landing = tmp_path_factory.mktemp("formats-landing")
     for run in range(RUNS):
         rows = [
-            (f"lab.{name}", message.partition, message.offset, message.value)
-            for name, messages in delivered.items()
+            (message.topic, message.partition, message.offset, message.value)
+            for messages in delivered.values()
             for message in messages
             if message.run == run
         ]
@@ -154,7 +158,8 @@ def expected_changes(world, name):
         if event.kind == "snapshot":
             is_told = is_told and encoder.has_snapshot_position
         # A commit time of a full load means nothing, and most formats have none.
-        time = None if event.kind == "snapshot" else datetime.fromtimestamp(event.seconds, UTC)
+        is_timed = encoder.has_time and event.kind != "snapshot"
+        time = datetime.fromtimestamp(event.seconds, UTC) if is_timed else None
         changes = encoder.changes(event)
         times = [1] * len(changes)
         if changes and not is_told:
@@ -171,7 +176,7 @@ def found_changes(world, name):
     rows = world.lakehouse.query(
         "select table_name, operation, before, after, key_columns, committed_at,"
         f" coalesce(database_name, schema_name) as owner from silver.row_changes"
-        f" where topic = 'lab.{name}'"
+        f" where format = '{name}'"
     )
     assert {row.pop("owner") for row in rows} == {DATABASE}
     for row in rows:
@@ -222,7 +227,7 @@ def test_every_message_has_its_kind(world, name):
     expected = Counter(message.kind for message in world.delivered[name])
     found = world.lakehouse.query(
         "select kind, count(*) as n, min(reject_detail) as detail from silver.events"
-        f" where topic = 'lab.{name}' and row_number = 0 group by kind"
+        f" where format = '{name}' and row_number = 0 group by kind"
     )
     kinds = {row["kind"]: row["n"] for row in found}
     if name == "oceanbase_avro":
@@ -303,9 +308,9 @@ def test_every_message_is_accounted_for(world):
         "select topic, sum(messages) as messages, sum(missing_offsets) as missing"
         " from silver.message_accounting group by topic"
     )
-    assert {row["topic"]: row["messages"] for row in rows} == {
-        f"lab.{name}": len(messages) for name, messages in world.delivered.items()
-    }
+    assert {row["topic"]: row["messages"] for row in rows} == Counter(
+        message.topic for messages in world.delivered.values() for message in messages
+    )
     assert {row["missing"] for row in rows} == {0}
 
 

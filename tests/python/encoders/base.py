@@ -41,9 +41,21 @@ class Encoder:
     has_position = True
     # The same of the rows of a full load.
     has_snapshot_position = True
+    # Whether a message says when the source committed.
+    has_time = True
     # Whether a copy can be told from a second change with the same content.
     tells_copies = True
     names_key = True
+    # The columns that images have beside those of the table.
+    adds = ()
+
+    def topic(self, prefix, table):
+        """Return the topic of the messages of a table, which all tables share by default."""
+        return f"{prefix}.{self.format}"
+
+    def routes(self, prefix):
+        """Return what the routes of the format's topics say beside the format."""
+        return {self.topic(prefix, None): self.route}
 
     def encode(self, event):
         """Return the messages of an event: (bytes, kind), or nothing if the format has none."""

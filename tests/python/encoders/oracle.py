@@ -21,10 +21,13 @@ class Number(str):
 
 @dataclass
 class Said:
-    """One row of a message: `before` and `after` as they stand there, None if they do not."""
+    """One row of a message: `before` and `after` as they stand there, None if they do not.
+
+    `table` is None where the message does not name it.
+    """
 
     operation: str
-    table: str
+    table: str | None
     before: dict | None
     after: dict | None
 
@@ -271,6 +274,24 @@ def _debezium_flat(document, route):
     return [Said(operation, table.rpartition(".")[2], *images)]
 
 
+ROWS = {
+    **dict.fromkeys(("r", "read", "snapshot"), "snapshot"),
+    **dict.fromkeys(("c", "i", "insert", "+i"), "insert"),
+    **dict.fromkeys(("u", "update", "upsert", "+u", "update_after"), "update"),
+    **dict.fromkeys(("d", "delete", "-d"), "delete"),
+}
+
+
+def _rows(document, route):
+    row = {name: value for name, value in document.items() if name != "row kind"}
+    operation = ROWS[document["row kind"].lower()]
+    # The tables of these rows tell nulls by columns that are not there: each begins anew.
+    if operation == "update" and "region" in row:
+        operation = "insert"
+    images = (row, None) if operation == "delete" else (None, row)
+    return [Said(operation, None, *images)]
+
+
 def _dts_avro(value, route):
     encoder = ENCODERS[route]
     record = None
@@ -374,6 +395,7 @@ READERS = {
     "aws_dms": _aws_dms,
     "goldengate_json": _goldengate,
     "datastream_json": _datastream,
+    "rows": _rows,
 }
 AVRO = ("dts_avro", "drs_avro", "oceanbase_avro")
 BINARY = (*AVRO, "debezium_avro")

@@ -7,13 +7,14 @@ from encoders import ENCODERS
 
 
 def add_routes(project, prefix, formats):
-    """Give each format a topic `<prefix>.<format>`, and no table to gold."""
+    """Route the topics of each format, and leave no table to gold."""
     topics = project / "seeds" / "topics.csv"
     with open(topics, newline="") as file:
         lines = list(csv.DictReader(file))
     for name in formats:
         encoder = ENCODERS[name]
-        lines.append({"topic": f"{prefix}.{name}", "format": name, **encoder.route})
+        for topic, route in encoder.routes(prefix).items():
+            lines.append({"topic": topic, "format": name, **route})
         if schema := encoder.route.get("avro_schema"):
             encoder.write_schemas(project / schema)
     with open(topics, "w", newline="") as file:

@@ -1,0 +1,113 @@
+"""Rows whose table and key only their route names.
+
+`rows` are plain JSON objects, as an application writes them. Those of `everything` have all
+columns, and a number for their order. Those of `two_keys` lack the columns that are null, and have
+a time for their order, some of them in the zone of the route.
+"""
+
+# What a format is said to be is never changed.
+# ruff: noqa: RUF012
+
+from datetime import UTC, datetime, timedelta, timezone
+
+from history import DATABASE, EVERYTHING, TWO_KEYS
+
+from encoders.base import Bare, Change, to_json
+from encoders.debezium import DebeziumJson
+from encoders.maxwell import Maxwell
+
+KIND, PLACE = "row kind", "changed"
+WORDS = {
+    "snapshot": ("r", "READ", "snapshot"),
+    "insert": ("c", "I", "Insert", "+I"),
+    "update": ("u", "U", "UPDATE", "upsert", "+U"),
+    "delete": ("d", "D", "delete", "-D"),
+}
+FIRST = datetime(2026, 11, 5, tzinfo=UTC)
+INDIA = timezone(timedelta(hours=5, minutes=30))
+BRAZIL = timezone(-timedelta(hours=3))
+
+
+def lacks_nulls(table):
+    return table.columns == TWO_KEYS.columns
+
+
+class OfRoute(Maxwell):
+    """Messages that name no table: each table has a topic of its own."""
+
+    marks = ()
+    has_time = False
+    tells_copies = False
+    own_routes = {EVERYTHING: {}, TWO_KEYS: {}}
+
+    def topic(self, prefix, table):
+        return f"{prefix}.{self.format}.{table}"
+
+    def routes(self, prefix):
+        names = {"topic_pattern": f"*.{self.format}.{{table}}", "database": DATABASE}
+        return {
+            self.topic(prefix, f"{table.name}*"): {**names, "key": ",".join(table.key), **further}
+            for table, further in self.own_routes.items()
+        }
+
+    def sent(self, table, row):
+        """The values of a row that are sent."""
+        values = self.values(table, row)
+        if lacks_nulls(table):
+            return {name: value for name, value in values.items() if value is not None}
+        return values
+
+    def image(self, table, row):
+        image = super().image(table, row)
+        if image and lacks_nulls(table):
+            return {name: text for name, text in image.items() if text is not None}
+        return image
+
+
+class Rows(OfRoute):
+    format = "rows"
+    cannot_say = {"all but rows": "a row says nothing else", "types": "no types"}
+    adds = (PLACE,)
+    words = {"operation_column": KIND, "sequence_column": PLACE}
+    own_routes = {
+        EVERYTHING: words,
+        TWO_KEYS: {**words, "missing_columns": "null", "time_zone": "Asia/Kolkata"},
+    }
+    split = DebeziumJson.split
+
+    def place(self, event, number):
+        count = event.first_id + number
+        if not lacks_nulls(event.table):
+            return Bare(count)
+        moment = FIRST + timedelta(milliseconds=500 * count)
+        if count % 3 == 0:
+            return moment.astimezone(INDIA).replace(tzinfo=None).isoformat(sep=" ")
+        zone = UTC if count % 3 == 1 else BRAZIL
+        return moment.astimezone(zone).isoformat().replace("+00:00", "Z")
+
+    def parts(self, event):
+        """What became of each row that is sent, the row, and its place."""
+        for number, images in enumerate(event.rows):
+            for before, after in self.split(event.table, *images):
+                kind = event.kind
+                if kind == "update" and not (before and after):
+                    kind = "delete" if after is None else "insert"
+                yield kind, after or before, self.place(event, number)
+
+    def rows(self, event):
+        sent = []
+        for kind, row, place in self.parts(event):
+            words = WORDS[kind]
+            said = {KIND: words[event.number % len(words)], PLACE: place}
+            sent.append(to_json(self.sent(event.table, row) | said).encode())
+        return sent
+
+    def changes(self, event):
+        """Where a row lacks what is null, an update begins it, as an insert does."""
+        changes, table = [], event.table
+        for kind, row, place in self.parts(event):
+            image = self.image(table, row) | {PLACE: str(place)}
+            operation = "insert" if kind == "update" and lacks_nulls(table) else kind
+            images = (image, None) if kind == "delete" else (None, image)
+            changes.append(Change(table.name, operation, *images, list(table.key)))
+        return changes
