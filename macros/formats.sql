@@ -14,6 +14,7 @@
         'dts_avro',
         'dts_canal',
         'dts_shareplex',
+        'flink_changelog',
         'goldengate_json',
         'maxwell',
         'oceanbase_avro',

@@ -18,7 +18,7 @@ class Shape(dict):
 def shape_of(fields):
     """Return the Shape of the fields of a `from_json`: names with `string`, `map<string, string>`,
     `array<...>` and `struct<...>`; a `comment` says what a string has to be, and that a map may
-    be the document.
+    be the document, or the only row of a list.
 
     A function returns the value of a member as `from_json` has to read it, the same object if
     nothing changes.
@@ -56,6 +56,9 @@ def _shape_of_type(tokens):
         if tokens[:2] == ["comment", '"or the document"']:
             del tokens[:2]
             return fit_lone_row
+        if tokens[:2] == ["comment", '"or a list of one"']:
+            del tokens[:2]
+            return fit_listed_row
         return fit_row
     if kind not in ("array", "struct") or tokens.pop(0) != "<":
         raise ValueError(f"cannot read the type {kind} of a field of from_json")
@@ -163,6 +166,15 @@ def fit_row(row):
 def fit_lone_row(row):
     """Return a row of values, which may be the document, as `fit_row` does."""
     return fit_row(row)
+
+
+def fit_listed_row(row):
+    """Return a row of values, which may be the only one of a list, as `fit_row` does."""
+    if not isinstance(row, list):
+        return fit_row(row)
+    if len(row) != 1:
+        raise Refused("wrong_type", f"expected one row, found a list of {len(row)}")
+    return fit_row(row[0])
 
 
 def misfit(expected, value):

@@ -400,6 +400,20 @@ def test_a_row_may_have_the_columns_schema_and_payload(value, is_row):
     assert (text is not None and text.startswith('{"payload":')) == is_row
 
 
+LISTED = exact_json.shape_of('data map<string, string> comment "or a list of one", op string')
+
+
+def test_a_row_may_be_the_only_one_of_a_list():
+    for value in (b'{"data": {"a": 1.50}, "op": "c"}', b'{"data": [{"a": 1.50}], "op": "c"}'):
+        text, *problem, _ = exact_json.exact(value, LISTED)
+        assert problem == [None, None]
+        assert json.loads(text) == {"data": {"a": "1.50"}, "op": "c"}
+    assert exact_json.exact(b'{"data": [null]}', LISTED)[:2] == ('{"data":null}', None)
+    for found in ("[]", "[{}, {}]", "[[{}]]", '["x"]', "7"):
+        value = f'{{"data": {found}}}'.encode()
+        assert exact_json.exact(value, LISTED)[1] == "wrong_type", found
+
+
 # ---------------------------------------------------------------------------- at random
 
 NUMBERS = st.from_regex(

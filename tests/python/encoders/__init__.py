@@ -13,7 +13,7 @@ from encoders.maxwell import Maxwell, OmsMaxwell
 from encoders.oceanbase import OceanbaseAvro, OceanbaseCanal, OpenSourceCanal
 from encoders.oms import OmsCanal, OmsDataworks, OmsDefault, OmsDefaultExtend, OmsShareplex
 from encoders.oms_debezium import OmsDebezium, OmsDebeziumFlatten
-from encoders.rows import Rows
+from encoders.rows import FlinkChangelog, Rows
 from encoders.tencent import TencentCanal
 from encoders.ticdc import TicdcSimple, TidbCanal
 
@@ -49,5 +49,6 @@ ENCODERS = {
         GoldengateJson(),
         DatastreamJson(),
         Rows(),
+        FlinkChangelog(),
     )
 }

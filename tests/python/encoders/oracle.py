@@ -292,6 +292,18 @@ def _rows(document, route):
     return [Said(operation, None, *images)]
 
 
+def _flink(document, route):
+    word = next(document[name] for name in ("op", "type", "op_type") if document.get(name))
+    words = ("c", "INSERT", "insert", "I", "+I", "+U", "d", "DELETE", "delete", "D", "-D", "-U")
+    is_gone = words.index(word) > 5
+    row = document.get("data")
+    if row is None:
+        row = document["before" if is_gone else "after"]
+    row = row[0] if isinstance(row, list) else row
+    operation, *images = ("delete", row, None) if is_gone else ("insert", None, row)
+    return [Said(operation, None, *images)]
+
+
 def _dts_avro(value, route):
     encoder = ENCODERS[route]
     record = None
@@ -396,6 +408,7 @@ READERS = {
     "goldengate_json": _goldengate,
     "datastream_json": _datastream,
     "rows": _rows,
+    "flink_changelog": _flink,
 }
 AVRO = ("dts_avro", "drs_avro", "oceanbase_avro")
 BINARY = (*AVRO, "debezium_avro")

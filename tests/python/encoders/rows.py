@@ -3,6 +3,9 @@
 `rows` are plain JSON objects, as an application writes them. Those of `everything` have all
 columns, and a number for their order. Those of `two_keys` lack the columns that are null, and have
 a time for their order, some of them in the zone of the route.
+
+`flink_changelog` has the envelopes of Flink SQL, after the sources of flink-json and of Flink CDC's
+format-changelog-json. Rows of `two_keys` are written with encode.ignore-null-fields.
 """
 
 # What a format is said to be is never changed.
@@ -110,4 +113,54 @@ class Rows(OfRoute):
             operation = "insert" if kind == "update" and lacks_nulls(table) else kind
             images = (image, None) if kind == "delete" else (None, image)
             changes.append(Change(table.name, operation, *images, list(table.key)))
+        return changes
+
+
+class FlinkChangelog(OfRoute):
+    format = "flink_changelog"
+    cannot_say = {
+        "updates": "a delete and an insert",
+        "full loads": "inserts",
+        "all but rows": "Flink writes none",
+        "types": "no types",
+    }
+    has_position = False
+    # The members of each envelope: of the row after, the row before, the word; and the words.
+    envelopes = (
+        ("after", "before", "op", "c", "d"),
+        ("data", "data", "type", "INSERT", "DELETE"),
+        ("data", "data", "type", "insert", "delete"),
+        ("after", "before", "op_type", "I", "D"),
+        ("data", "data", "op", "+I", "-D"),
+    )
+
+    def value(self, column, value):
+        return value if column.kind == "json" else super().value(column, value)
+
+    def halves(self, event):
+        """Whether each row that is sent is gone, and the row."""
+        for before, after in event.rows:
+            yield from ((row is before, row) for row in (before, after) if row)
+
+    def rows(self, event):
+        return [self.envelope(event, *half) for half in self.halves(event)]
+
+    def envelope(self, event, is_gone, row):
+        number = event.number % len(self.envelopes)
+        after, before, said, *words = self.envelopes[number]
+        sent = self.sent(event.table, row)
+        if number == 1:
+            sent = [sent]
+        message = {before: None, after: None} | {before if is_gone else after: sent}
+        word = words[is_gone]
+        if event.kind == "update" and said == "op" and after == "data":
+            word = "-U" if is_gone else "+U"
+        return to_json(message | {said: word}).encode()
+
+    def changes(self, event):
+        changes, table = [], event.table
+        for is_gone, row in self.halves(event):
+            image = self.image(table, row)
+            images = ("delete", image, None) if is_gone else ("insert", None, image)
+            changes.append(Change(table.name, *images, list(table.key)))
         return changes
