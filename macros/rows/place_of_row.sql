@@ -1,7 +1,7 @@
 {#-
     The place of a change by a column of its row, as a text that sorts: a whole number of up to 38 digits, or a date and time, which
     is of `time_zone` where it has no zone of its own. Numbers come before times; a time is seconds since the year 1 and nine digits
-    of a fraction. Null for all other texts.
+    of a fraction. Three numbers of twenty digits; null for all other texts.
 -#}
 {% macro place_of_row(text, time_zone) -%}
     {%- set zone = "Z|[+-](?:0[0-9]|1[0-7])(?::?[0-5][0-9])?|[+-]18(?::?00)?" -%}
@@ -11,8 +11,9 @@
         || coalesce(nullif(regexp_extract({{ text }}, {{ moment }}, 3), ''), ':00')
     {%- endset -%}
     case
-        when {{ text }} rlike r'^[0-9]{1,38}\z' then '0.' || lpad({{ text }}, 38, '0')
-        else '1.' || lpad(
+        when {{ text }} rlike r'^[0-9]{1,38}\z'
+            then {{ sequence(["'0'", "left(lpad(" ~ text ~ ", 40, '0'), 20)", "right(lpad(" ~ text ~ ", 40, '0'), 20)"]) }}
+        else lpad('1', 20, '0') || '.' || lpad(
             unix_seconds(
                 to_utc_timestamp(
                     try_to_timestamp({{ clock }}, 'yyyy-MM-dd HH:mm:ss'),
@@ -21,6 +22,6 @@
             ) + 62135596800,
             20,
             '0'
-        ) || '.' || rpad(regexp_extract({{ text }}, {{ moment }}, 4), 9, '0')
+        ) || '.' || lpad(rpad(regexp_extract({{ text }}, {{ moment }}, 4), 9, '0'), 20, '0')
     end
 {%- endmacro %}
