@@ -159,10 +159,9 @@ def messages_of(encoder, history):
 
 
 def laboratory(project):
-    add_routes(project, "lab", list(ENCODERS))
-    with open(project / "seeds" / "topics.csv", "a") as topics:
-        topics.write("odd,dts_canal,,,,\nplex,dts_shareplex,,,,\npg,dataworks_kafka,,,,\n")
-        topics.write("sources,dts_avro,,,,\noms_plex,oms_shareplex,,,,\n")
+    others = {"odd": "dts_canal", "plex": "dts_shareplex", "pg": "dataworks_kafka"}
+    others |= {"sources": "dts_avro", "oms_plex": "oms_shareplex"}
+    add_routes(project, "lab", list(ENCODERS), others)
 
 
 class World:

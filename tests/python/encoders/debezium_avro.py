@@ -142,7 +142,8 @@ class DebeziumAvro(DebeziumJson):
         return self.framed("end" if name.startswith("transaction") else name, self.said(event))
 
     def framed(self, name, document):
-        number = self.ids[name]
+        # A table that is named for the format has the schema of the one that it is made of.
+        number = self.ids[name.replace(f"_{self.format}", "")]
         stream = BytesIO()
         schemaless_writer(stream, self.parsed[number], datum(self.schemas[number], document, {}))
         return b"\0" + number.to_bytes(4, "big") + stream.getvalue()

@@ -190,21 +190,6 @@ def _maxwell(document, route):
     return [Said(operation, document["table"], *images)]
 
 
-def _ticdc_simple(document, route):
-    images = document.get("old"), document.get("data")
-    operation = CANAL[document["type"]]
-    if operation == "insert":
-        images = None, images[1]
-    if operation == "delete":
-        images = images[0], None
-    times = [image and {n: _ticdc_time(v) for n, v in image.items()} for image in images]
-    return [Said(operation, document["table"], *times)]
-
-
-def _ticdc_time(value):
-    return Other if isinstance(value, dict) and list(value) == ["location", "value"] else value
-
-
 def _aws_dms(document, route):
     said, data = document["metadata"], document["data"]
     operation = {"load": "snapshot"}.get(said["operation"], said["operation"])
@@ -238,6 +223,21 @@ def _datastream(document, route):
     operation = "snapshot" if is_backfill else DATASTREAM[source["change_type"]]
     images = (row, None) if operation == "delete" else (None, row)
     return [Said(operation, source["table"], *images)]
+
+
+def _ticdc_simple(document, route):
+    images = document.get("old"), document.get("data")
+    operation = CANAL[document["type"]]
+    if operation == "insert":
+        images = None, images[1]
+    if operation == "delete":
+        images = images[0], None
+    times = [image and {n: _ticdc_time(v) for n, v in image.items()} for image in images]
+    return [Said(operation, document["table"], *times)]
+
+
+def _ticdc_time(value):
+    return Other if isinstance(value, dict) and list(value) == ["location", "value"] else value
 
 
 def _debezium_avro(value, route):

@@ -6,11 +6,12 @@ from cdc_lakehouse.routes import COLUMNS, FURTHER_COLUMNS
 from encoders import ENCODERS
 
 
-def add_routes(project, prefix, formats):
-    """Route the topics of each format, and leave no table to gold."""
+def add_routes(project, prefix, formats, others=None):
+    """Route the topics of each format, and further topics, and leave no table to gold."""
     topics = project / "seeds" / "topics.csv"
     with open(topics, newline="") as file:
         lines = list(csv.DictReader(file))
+    lines += [{"topic": topic, "format": name} for topic, name in (others or {}).items()]
     for name in formats:
         encoder = ENCODERS[name]
         for topic, route in encoder.routes(prefix).items():
