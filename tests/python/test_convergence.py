@@ -5,7 +5,7 @@ tables of one lakehouse: in order in one batch, and in another order in up to th
 messages that come late by any distance, copies, and whole batches that come again. A plain Python
 table to which the log is applied in its order (`convergence.Model`) says what both must hold.
 
-SEED chooses the logs, CONVERGENCE_SEEDS (2), CONVERGENCE_EVENTS (1000) and CONVERGENCE_KEYS (50)
+SEED chooses the logs, CONVERGENCE_SEEDS (1), CONVERGENCE_EVENTS (1000) and CONVERGENCE_KEYS (50)
 say how many there are, how many changes each has at least, and of how many keys;
 CONVERGENCE_BATCHES (3) is the most batches of a delivery. `make soak` has 10 logs and 20 batches.
 """
@@ -40,7 +40,7 @@ from convergence import (
 from shop import DELIVERY, as_text, write_messages
 
 SEED = int(os.environ["SEED"])
-SEEDS = int(os.environ.get("CONVERGENCE_SEEDS") or 2)
+SEEDS = int(os.environ.get("CONVERGENCE_SEEDS") or 1)
 EVENTS = int(os.environ.get("CONVERGENCE_EVENTS") or 1000)
 KEYS = int(os.environ.get("CONVERGENCE_KEYS") or 50)
 BATCHES = int(os.environ.get("CONVERGENCE_BATCHES") or 3)

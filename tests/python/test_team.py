@@ -133,6 +133,7 @@ def test_a_topic_is_shown_to_programs_and_every_format_is_read_on_the_workers(te
     assert not [key for key in team.s3.keys("team/lake/tmp/") if not key.endswith("/")]
 
 
+@pytest.mark.long
 def test_any_process_may_be_killed(team):
     generator = random.Random(os.environ["KILL_SEED"])
     kills, killed = team.kills(), []
