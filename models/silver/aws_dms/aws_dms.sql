@@ -92,7 +92,7 @@ changes as (
         -- Where nulls are left out, a column that the row had and has no longer is null.
         case
             when operation = 'update' and missing_columns = 'null'
-                then {{ laid_over('data', 'transform_values(coalesce(known_before, map()), (name, text) -> cast(null as string))') }}
+                then {{ null_where_absent('data', 'known_before') }}
             when operation <> 'delete' then data
         end as after,
         if(size(known_before) > 0, false, null) as before_is_complete,
