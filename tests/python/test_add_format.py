@@ -47,11 +47,11 @@ def test_the_files_have_a_test_or_an_excuse_for_every_scenario(checkout):
 
 
 def test_the_name_gets_its_place_in_the_list(checkout):
-    write_format(checkout, "maxwell_json")
+    write_format(checkout, "dts_xml")
     listed = (checkout / "macros" / "formats.sql").read_text()
     before = "        'dts_shareplex',\n"
-    assert listed == LIST.replace(before, f"{before}        'maxwell_json',\n")
-    assert formats(checkout) == sorted({*formats(PROJECT), "maxwell_json"})
+    assert listed == LIST.replace(before, f"{before}        'dts_xml',\n")
+    assert formats(checkout) == sorted({*formats(PROJECT), "dts_xml"})
 
 
 def test_the_list_of_a_new_project_takes_names_in_order(shop):
