@@ -196,19 +196,19 @@ def test_a_project_of_a_user_has_the_package_beside_its_own_files(tmp_path):
     make_project(shop)
     assert sources(shop) == [PACKAGE, shop]
     assert not has_silver(shop)
-    for folder in ("models/silver/maxwell", "models/silver/common", "udfs"):
+    for folder in ("models/silver/mongo", "models/silver/common", "udfs"):
         (shop / folder).mkdir(parents=True)
-    (shop / "models" / "silver" / "maxwell" / "maxwell.sql").touch()
+    (shop / "models" / "silver" / "mongo" / "mongo.sql").touch()
     (shop / "models" / "silver" / "common" / "helper.sql").touch()
-    assert set(formats(shop)) - {"maxwell"} == set(formats(tmp_path))
-    assert "maxwell" in formats(shop)
+    assert set(formats(shop)) - {"mongo"} == set(formats(tmp_path))
+    assert "mongo" in formats(shop)
     assert "common" not in formats(shop)
 
     assert open_package(shop) == [PACKAGE / "udfs", shop / "udfs"]
-    (shop / "udfs" / "maxwell.py").write_text("from udfs import ddl\n")
-    from udfs import maxwell
+    (shop / "udfs" / "mongo.py").write_text("from udfs import ddl\n")
+    from udfs import mongo
 
-    assert maxwell.ddl.__file__ == str(PACKAGE / "udfs" / "ddl.py")
+    assert mongo.ddl.__file__ == str(PACKAGE / "udfs" / "ddl.py")
     (shop / "udfs" / "_avro.py").touch()
     with pytest.raises(LakehouseError, match=r"shop/udfs/_avro.py has the name of a file of cdc_"):
         register_functions(None, shop)
