@@ -21,7 +21,7 @@ from decimal import Decimal
 import pytest
 from conftest import SAID
 from encoders import ENCODERS
-from encoders.base import BINARY, GOLD_TYPES, ROW_KINDS, TRUNCATE, as_single
+from encoders.base import BINARY, GOLD_TYPES, as_single
 from encoders.project import add_routes
 from history import DATABASE, TABLES, History
 from shop import write_messages
@@ -263,28 +263,13 @@ def found_value(column, value):
     return value
 
 
-def rows_of(world, encoder, table):
-    """The rows of the source's table; where a format has no TRUNCATE, what it removed stays."""
-    if TRUNCATE in encoder.marks:
-        return world.history.rows[table.name]
-    rows = {}
-    for event in world.history.events:
-        if event.kind in ROW_KINDS and event.table is table:
-            for before, after in event.rows:
-                if before:
-                    rows.pop(table.key_of(before), None)
-                if after:
-                    rows[table.key_of(after)] = after
-    return rows
-
-
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 @pytest.mark.parametrize("name", FORMATS)
 def test_gold_is_the_table_of_the_source(world, name, table):
     encoder = ENCODERS[name]
     expected = {
         key: {c.name: gold_value(encoder, c, row[c.name]) for c in table.columns}
-        for key, row in rows_of(world, encoder, table).items()
+        for key, row in encoder.rows_of(world.history, table).items()
     }
     columns = ", ".join(gold_expression(column) for column in table.columns)
     rows = world.lakehouse.query(f"select {columns} from gold.{name}__{table.name}")

@@ -80,6 +80,20 @@ class Encoder:
             for before, after in event.rows
         ]
 
+    def rows_of(self, history, table):
+        """The rows of the source's table; without a TRUNCATE, what the source's removed stays."""
+        if TRUNCATE in self.marks:
+            return history.rows[table.name]
+        rows = {}
+        for event in history.events:
+            if event.kind in ROW_KINDS and event.table is table:
+                for before, after in event.rows:
+                    if before:
+                        rows.pop(table.key_of(before), None)
+                    if after:
+                        rows[table.key_of(after)] = after
+        return rows
+
     def image(self, table, row):
         if row is None:
             return None
