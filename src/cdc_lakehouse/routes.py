@@ -3,23 +3,13 @@
 import csv
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.package import PACKAGE
 
 UNROUTED = "unrouted"
-COLUMNS = ("topic", "format", "time_zone", "avro_schema", "delete_image", "database")
-# What few formats ask for: a file without a line that needs them has no such columns.
-FURTHER_COLUMNS = (
-    "table",
-    "key",
-    "topic_pattern",
-    "operation_column",
-    "sequence_column",
-    "missing_columns",
-)
 NAMES_IN_TOPIC = ("database", "schema", "table")
 
 
@@ -64,6 +54,11 @@ class Route:
             pattern = pattern.replace(re.escape(f"{{{name}}}"), part)
         # Without a group of its own, a name is found nowhere.
         return pattern if f"{{{wanted}}}" in self.topic_pattern else f"{pattern}()"
+
+
+COLUMNS = tuple(field.name for field in fields(Route) if field.default is MISSING)
+# What few formats ask for: a file without a line that needs them has no such columns.
+FURTHER_COLUMNS = tuple(field.name for field in fields(Route) if field.name not in COLUMNS)
 
 
 class Routes:
@@ -146,16 +141,16 @@ def _checked(path, reader, project_dir: Path) -> list[Route]:
         )
     routes: dict[str, Route] = {}
     known = formats(project_dir)
-    for fields in reader:
+    for texts in reader:
         where = f"{path}, line {reader.line_num}"
-        if not fields:
+        if not texts:
             continue
-        if len(fields) != len(header):
+        if len(texts) != len(header):
             raise LakehouseError(
-                f"{where}: {len(fields)} fields where the header has {len(header)}. "
+                f"{where}: {len(texts)} fields where the header has {len(header)}. "
                 "Write one comma between two columns, also where a column is empty."
             )
-        line = dict(zip(header, fields, strict=True))
+        line = dict(zip(header, texts, strict=True))
         route = Route(**line)
         if not route.topic:
             raise LakehouseError(f"{where}: the topic is empty. Name a topic or delete the line.")

@@ -46,11 +46,7 @@ read as (
         -- Texts are in UTC, whether they say so or not; a number counts milliseconds.
         transform(
             array(source_timestamp, read_timestamp),
-            text -> case
-                when text rlike r'^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z?\z'
-                    then try_cast(rtrim('Z', text) || 'Z' as timestamp)
-                else {{ epoch_to_timestamp('text', 'milliseconds') }}
-            end
+            text -> coalesce({{ iso_to_timestamp('text') }}, {{ epoch_to_timestamp('text', 'milliseconds') }})
         ) as times
     from opened
 
