@@ -105,6 +105,12 @@ def _query(sql):
         raise AssertionError(f"{sql}: {error}") from None
 
 
+def _seen():
+    from cdc_lakehouse.gold.source_tables import seen_tables
+
+    return seen_tables(_root().newSession())
+
+
 def copy_project(folder, change):
     """Copy the project into a folder, and let `change` make of it what a test needs."""
     left_out = shutil.ignore_patterns(".git", ".venv", ".lakehouse", "target", "logs")
@@ -167,6 +173,10 @@ class Lakehouse:
     def query(self, sql):
         """Return the rows of a query as dictionaries."""
         return self.process.submit(_query, sql).result()
+
+    def seen_tables(self):
+        """Return the source tables that silver has seen, as `lakehouse add-table` finds them."""
+        return self.process.submit(_seen).result()
 
     def check_duplicates(self):
         """Compare all images of silver.events; return how many of its changes are duplicates."""

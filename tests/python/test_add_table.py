@@ -214,7 +214,7 @@ class World:
         lakehouse.ingest(landing)
         lakehouse.dbt("seed")
         lakehouse.dbt("run", "-s", "path:models/silver")
-        self.tables = lakehouse.process.submit(_seen).result()
+        self.tables = lakehouse.seen_tables()
         self.inferred = Gold(self.project).add(self.table("shop.untyped"), infer=True)
         self.lines, self.failures = Gold(self.project).add_all(self.tables)
         gold = Gold(self.project)
@@ -235,13 +235,6 @@ class World:
 
     def text(self, name):
         return (self.project / "models" / "gold" / name).read_text()
-
-
-def _seen():
-    from cdc_lakehouse.gold.source_tables import seen_tables
-    from dbt.adapters.lakehouse.connections import root_session
-
-    return seen_tables(root_session({}).newSession())
 
 
 @pytest.fixture(scope="module")

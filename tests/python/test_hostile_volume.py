@@ -446,15 +446,8 @@ def test_no_name_is_carried_out(world):
     world.lakehouse.dbt("test", "-s", "test_type:singular")
 
 
-def _seen():
-    from cdc_lakehouse.gold.source_tables import seen_tables
-    from dbt.adapters.lakehouse.connections import root_session
-
-    return seen_tables(root_session({}).newSession())
-
-
 def test_gold_takes_what_is_named_so_and_keys_of_any_length(world):
-    tables = world.lakehouse.process.submit(_seen).result()
+    tables = world.lakehouse.seen_tables()
     tables = {table.name: table for table in tables if table.name in NAMES}
     gold = Gold(world.lakehouse.project)
     for name in NAMES[:2]:

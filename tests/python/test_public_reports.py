@@ -18,7 +18,7 @@ from laboratory import change
 from shop import as_text, write_messages
 
 from cdc_lakehouse.gold.add_table import Gold
-from cdc_lakehouse.gold.source_tables import find_table, seen_tables
+from cdc_lakehouse.gold.source_tables import find_table
 
 REPORTS = json.loads(
     Path(__file__).with_name("public_reports").joinpath("reports.json").read_text()
@@ -105,7 +105,7 @@ def lakehouse(open_lakehouse, tmp_path_factory):
     lakehouse.ingest(tmp_path_factory.getbasetemp() / "reports-landing")
     lakehouse.dbt("seed")
     lakehouse.dbt("run", "-s", "events", "row_images", "column_shapes", "source_columns")
-    tables, gold = lakehouse.process.submit(_seen).result(), Gold(lakehouse.project)
+    tables, gold = lakehouse.seen_tables(), Gold(lakehouse.project)
     for report in WITH_GOLD:
         wanted = report["gold"]
         named = ".".join(f"`{name}`" for name in wanted["table"].split("."))
@@ -117,12 +117,6 @@ def lakehouse(open_lakehouse, tmp_path_factory):
             model.write_text(config + model.read_text())
     lakehouse.dbt("run", "-s", *(report["name"] for report in WITH_GOLD))
     return lakehouse
-
-
-def _seen():
-    from dbt.adapters.lakehouse.connections import root_session
-
-    return seen_tables(root_session({}).newSession())
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from encoders.project import remove_gold
 
 from cdc_lakehouse.gold.add_table import Gold
-from cdc_lakehouse.gold.source_tables import find_table, seen_tables
+from cdc_lakehouse.gold.source_tables import find_table
 
 TOPIC = "cloud.orders"
 LSN = {"backfill": None, "new": "0/9F", "moved": "1/2", "gone": "1/1A0"}
@@ -58,12 +58,6 @@ def add_route(project):
     remove_gold(project)
 
 
-def _seen():
-    from dbt.adapters.lakehouse.connections import root_session
-
-    return seen_tables(root_session({}).newSession())
-
-
 @pytest.fixture(scope="module")
 def lakehouse(open_lakehouse, tmp_path_factory):
     lakehouse = open_lakehouse("routes", change=add_route)
@@ -76,7 +70,7 @@ def lakehouse(open_lakehouse, tmp_path_factory):
     lakehouse.dbt("seed")
     lakehouse.dbt("run", "-s", "events", "row_images", "column_shapes", "source_columns")
     # What `lakehouse add-table crm.public.orders` does.
-    tables = lakehouse.process.submit(_seen).result()
+    tables = lakehouse.seen_tables()
     Gold(lakehouse.project).add(find_table(tables, "crm.public.orders"))
     lakehouse.dbt("run", "-s", "orders")
     return lakehouse
