@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 
 from history import DATABASE
 
-from encoders.base import BINARY, SCHEMA_CHANGE, TRUNCATE, Bare, Encoder, to_json
+from encoders.base import BINARY, SCHEMA_CHANGE, TRUNCATE, AsSent, Bare, Encoder, to_json
 from encoders.dts import mysql_text
 from encoders.maxwell import NUMBERS
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 
 
-class AwsDms(Encoder):
+class AwsDms(AsSent, Encoder):
     """Of MySQL, with `IncludeNullAndEmpty`."""
 
     format = "aws_dms"
@@ -30,6 +30,7 @@ class AwsDms(Encoder):
     marks = (SCHEMA_CHANGE, TRUNCATE)
     words = {"snapshot": "load", SCHEMA_CHANGE: "change-columns", TRUNCATE: "truncate-table"}
     tells_copies = False
+    bytes_in_gold = "try_to_binary(substr({}, 3), 'hex')"
     names_key = False
 
     def value(self, column, value):
@@ -44,12 +45,7 @@ class AwsDms(Encoder):
             return Bare(value)
         return Bare(text) if column.kind in NUMBERS else text
 
-    def text(self, column, value):
-        return str(self.value(column, value))
-
     def gold_expression(self, column):
-        if column.kind in BINARY:
-            return f"try_to_binary(substr(image['{column.name}'], 3), 'hex')"
         if column.kind == "datetime":
             return f"try_cast(rtrim('Z', image['{column.name}']) as timestamp_ntz)"
         return super().gold_expression(column)

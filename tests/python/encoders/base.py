@@ -10,6 +10,7 @@ from decimal import Decimal
 
 ROW_KINDS = ("snapshot", "insert", "update", "delete")
 BINARY = ("varbinary", "blob")
+BASE64 = "try_to_binary({}, 'base64')"
 SCHEMA_CHANGE, TRUNCATE, HEARTBEAT = "schema_change", "truncate", "heartbeat"
 BEGIN, END = "transaction_begin", "transaction_end"
 
@@ -48,6 +49,8 @@ class Encoder:
     names_key = True
     # The columns that images have beside those of the table.
     adds = ()
+    # How a gold model reads bytes.
+    bytes_in_gold = "unhex({})"
 
     def topic(self, prefix, table):
         """Return the topic of the messages of a table, which all tables share by default."""
@@ -113,8 +116,15 @@ class Encoder:
         """How a gold model reads the column out of `image`."""
         text, data_type = f"image['{column.name}']", GOLD_TYPES[column.kind]
         if data_type == "binary":
-            return f"unhex({text})"
+            return self.bytes_in_gold.format(text)
         return text if data_type == "string" else f"try_cast({text} as {data_type})"
+
+
+class AsSent:
+    """A format whose values silver leaves as they were sent."""
+
+    def text(self, column, value):
+        return str(self.value(column, value))
 
 
 def canonical(column, value):

@@ -8,15 +8,23 @@ from datetime import UTC, datetime
 
 from history import DATABASE
 
-from encoders.base import BINARY, ROW_KINDS, Bare, Change, Encoder, document, to_json
+from encoders.base import (
+    BASE64,
+    BINARY,
+    ROW_KINDS,
+    AsSent,
+    Bare,
+    Change,
+    Encoder,
+    document,
+    to_json,
+)
 from encoders.debezium import microseconds
 from encoders.dts import mysql_text
-
-NUMBERS = ("tinyint", "smallint", "mediumint", "int", "bigint", "unsigned", "decimal", "price")
-NUMBERS += ("float", "double", "bit")
+from encoders.maxwell import NUMBERS
 
 
-class DatastreamJson(Encoder):
+class DatastreamJson(AsSent, Encoder):
     format = "datastream_json"
     cannot_say = {
         "types": "no types: bytes stay Base64, an interval a number",
@@ -28,6 +36,7 @@ class DatastreamJson(Encoder):
         "old values of an update": "an update says the row after it alone",
     }
     has_snapshot_position = False
+    bytes_in_gold = BASE64
     # Rows of a statement share their place.
     tells_copies = False
 
@@ -49,14 +58,6 @@ class DatastreamJson(Encoder):
         if kind in ("datetime", "timestamp"):
             return value.replace(" ", "T") + ("Z" if kind == "timestamp" else "")
         return document(value) if kind == "json" else mysql_text(column, value)
-
-    def text(self, column, value):
-        return str(self.value(column, value))
-
-    def gold_expression(self, column):
-        if column.kind in BINARY:
-            return f"try_to_binary(image['{column.name}'], 'base64')"
-        return super().gold_expression(column)
 
     def split(self, event):
         """An update of the key is sent as two events."""

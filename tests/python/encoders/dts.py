@@ -13,6 +13,7 @@ from fastavro import parse_schema, schemaless_writer
 from history import DATABASE
 
 from encoders.base import (
+    BASE64,
     BEGIN,
     BINARY,
     END,
@@ -136,6 +137,7 @@ class DtsShareplex(Encoder):
     marks = (TRUNCATE,)
     operations = {"snapshot": "insert"}
     names_key = False
+    bytes_in_gold = BASE64
     words = {"snapshot": "ins", "insert": "ins", "update": "upd", "delete": "del"}
 
     def value(self, column, value):
@@ -146,11 +148,6 @@ class DtsShareplex(Encoder):
 
     def text(self, column, value):
         return self.value(column, value)
-
-    def gold_expression(self, column):
-        if column.kind in BINARY:
-            return f"try_to_binary(image['{column.name}'], 'base64')"
-        return super().gold_expression(column)
 
     def meta(self, event, number=0):
         time = datetime.fromtimestamp(event.seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 
 from history import DATABASE
 
-from encoders.base import BINARY, TRUNCATE, Bare, Encoder, to_json
+from encoders.base import BASE64, BINARY, TRUNCATE, AsSent, Bare, Encoder, to_json
 from encoders.dts import mysql_text
 from encoders.maxwell import NUMBERS
 
 
-class GoldengateJson(Encoder):
+class GoldengateJson(AsSent, Encoder):
     """With the primary keys and the transaction among the columns of the metadata."""
 
     format = "goldengate_json"
@@ -25,6 +25,7 @@ class GoldengateJson(Encoder):
         "transactions": "no marks, only their identifiers",
     }
     marks = (TRUNCATE,)
+    bytes_in_gold = BASE64
     operations = {"snapshot": "insert"}
     words = {"snapshot": "I", "insert": "I", "update": "U", "delete": "D", TRUNCATE: "T"}
 
@@ -37,14 +38,6 @@ class GoldengateJson(Encoder):
         if column.kind == "year":
             return Bare(value)
         return Bare(text) if column.kind in NUMBERS else text
-
-    def text(self, column, value):
-        return str(self.value(column, value))
-
-    def gold_expression(self, column):
-        if column.kind in BINARY:
-            return f"try_to_binary(image['{column.name}'], 'base64')"
-        return super().gold_expression(column)
 
     def message(self, event, number, **images):
         time = datetime.fromtimestamp(event.seconds, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")

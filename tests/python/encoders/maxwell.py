@@ -9,6 +9,7 @@ from base64 import b64encode
 from history import DATABASE
 
 from encoders.base import (
+    BASE64,
     BINARY,
     HEARTBEAT,
     SCHEMA_CHANGE,
@@ -34,6 +35,7 @@ class Maxwell(Encoder):
     }
     marks = (SCHEMA_CHANGE,)
     has_snapshot_position = False
+    bytes_in_gold = BASE64
     words = {"snapshot": "bootstrap-insert", SCHEMA_CHANGE: "table-alter"}
 
     def value(self, column, value):
@@ -53,11 +55,6 @@ class Maxwell(Encoder):
     def text(self, column, value):
         sent = self.value(column, value)
         return json.dumps(sent, separators=(",", ":")) if isinstance(sent, list) else str(sent)
-
-    def gold_expression(self, column):
-        if column.kind in BINARY:
-            return f"try_to_binary(image['{column.name}'], 'base64')"
-        return super().gold_expression(column)
 
     def values(self, table, row):
         return {column.name: self.value(column, row[column.name]) for column in table.columns}

@@ -9,12 +9,14 @@ from datetime import UTC, datetime
 from history import DATABASE
 
 from encoders.base import (
+    BASE64,
     BEGIN,
     BINARY,
     END,
     HEARTBEAT,
     SCHEMA_CHANGE,
     TRUNCATE,
+    AsSent,
     Bare,
     Encoder,
     changed,
@@ -99,16 +101,13 @@ class Oms(Encoder):
         return str(value) if column.kind == "year" else super().text(column, value)
 
 
-class UntypedOms(Oms):
+class UntypedOms(AsSent, Oms):
     """Without types in the message the texts are what was sent."""
 
-    def text(self, column, value):
-        return str(self.value(column, value))
+    bytes_in_gold = BASE64
 
     def gold_expression(self, column):
         text = f"image['{column.name}']"
-        if column.kind in BINARY:
-            return f"try_to_binary({text}, 'base64')"
         if column.kind == "bit":
             return f"cast(conv(hex(try_to_binary({text}, 'base64')), 16, 10) as bigint)"
         if column.kind == "timestamp":
@@ -173,6 +172,7 @@ class OmsDefaultExtend(OmsDefault):
     format = "oms_default_extend"
     cannot_say = {"row of a transaction": "no field"}
     text = Oms.text
+    bytes_in_gold = Oms.bytes_in_gold
     gold_expression = Encoder.gold_expression
 
     def struct(self, table, row):

@@ -7,14 +7,14 @@ from datetime import date, datetime
 
 from history import DATABASE
 
-from encoders.base import BINARY, HEARTBEAT, Bare, Encoder, document, to_json, trimmed
+from encoders.base import BINARY, HEARTBEAT, AsSent, Bare, Encoder, document, to_json, trimmed
 from encoders.debezium import EPOCH, microseconds
 from encoders.dts import mysql_text
 
 NUMBERS = ("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "year")
 
 
-class OmsDebezium(Encoder):
+class OmsDebezium(AsSent, Encoder):
     format = "oms_debezium"
     cannot_say = {
         "types": "none, and no keys",
@@ -55,9 +55,6 @@ class OmsDebezium(Encoder):
         if kind == "timestamp":
             return trimmed(value).replace(" ", "T") + "Z"
         return document(value) if kind == "json" else mysql_text(column, value)
-
-    def text(self, column, value):
-        return str(self.value(column, value))
 
     def gold_expression(self, column):
         text = f"image['{column.name}']"

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from history import DATABASE
 
-from encoders.base import BINARY, HEARTBEAT, SCHEMA_CHANGE, TRUNCATE, Bare, changed, to_json
+from encoders.base import BASE64, BINARY, HEARTBEAT, SCHEMA_CHANGE, TRUNCATE, Bare, changed, to_json
 from encoders.dts import SHANGHAI, Canal, mysql_text
 
 
@@ -117,6 +117,7 @@ class TicdcSimple(Ticdc):
         "transactions": "no marks, only their timestamps",
     }
     words = {SCHEMA_CHANGE: "ALTER", HEARTBEAT: "WATERMARK"}
+    bytes_in_gold = BASE64
     names_key = False
 
     def value(self, column, value):
@@ -131,11 +132,6 @@ class TicdcSimple(Ticdc):
         if column.kind in (*BINARY, "time", "datetime"):
             return self.value(column, value)
         return super().text(column, value)
-
-    def gold_expression(self, column):
-        if column.kind in BINARY:
-            return f"try_to_binary(image['{column.name}'], 'base64')"
-        return super().gold_expression(column)
 
     def envelope(self, event, operation):
         times = {"commitTs": Bare(commit_ts(event)), "buildTs": Bare(event.seconds * 1000 + 771)}
