@@ -48,6 +48,7 @@ broker: setup
 	python tests/python/directory.py
 	python tests/python/metastore.py
 	python tests/python/object_storage.py
+	python tests/python/browser.py
 
 setup: .venv/.complete ## make the environment in .venv, with what the tests need
 

@@ -34,6 +34,7 @@ LEVELS = (
         f"{PACKAGE}.operate": "what a person does with what has landed: replay, erase, expire",
         ADAPTER: "the dbt adapter: the engine, as macros ask it",
     },
+    {f"{PACKAGE}.report": "what is known of a lakehouse, findings beyond limits, and the page of it"},
     {f"{PACKAGE}.serve": "a process that stays: SQL for others, runs on a schedule, figures"},
     {
         f"{PACKAGE}.console": "the command line, and every text that it prints",
