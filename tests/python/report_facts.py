@@ -125,7 +125,12 @@ def hostile() -> tuple[Facts, tuple[Finding, ...]]:
         Partition(
             *(text, number, text, 1000),
             **{"row_changes": 900, "inserts": 900, "rejected": 100, "missing_offsets": 5},
-            **{"first_offset": 0, "last_offset": 2**63 - 1, "produced_at": 1e15, "delay_seconds": -3.0},
+            **{
+                "first_offset": 0,
+                "last_offset": 2**63 - 1,
+                "produced_at": 1e15,
+                "delay_seconds": -3.0,
+            },
         )
         for number, text in enumerate(HOSTILE)
     )
@@ -141,9 +146,7 @@ def hostile() -> tuple[Facts, tuple[Finding, ...]]:
         drift=tuple(Drift(t, t, t, t, t, t, NOW, t, 0, 0, t) for t in HOSTILE),
         source_tables=tuple(SourceTable(t, 1, 0, 0, NOW, NOW, 0.0, False) for t in HOSTILE),
         gold_tables=tuple(GoldTable(t, 1, NOW, (Problem(t, t, 1, t),)) for t in HOSTILE),
-        runs=tuple(
-            Run(t, NOW, 2.0, (RunStep(t, t, 0.0, 1.0, 1, 1, 1, 1),)) for t in HOSTILE
-        ),
+        runs=tuple(Run(t, NOW, 2.0, (RunStep(t, t, 0.0, 1.0, 1, 1, 1, 1),)) for t in HOSTILE),
         stored=tuple(Stored(t, 1, 1, 2**50) for t in HOSTILE),
         problems=HOSTILE,
     )
@@ -167,12 +170,16 @@ def huge(topics: int = 10_000) -> tuple[Facts, tuple[Finding, ...]]:
             for p in bad
         ),
         source_tables=tuple(
-            SourceTable(p.topic, p.row_changes, 0, 0, p.committed_at, p.processed_at, 2.0, n % 3 > 0)
+            SourceTable(
+                p.topic, p.row_changes, 0, 0, p.committed_at, p.processed_at, 2.0, n % 3 > 0
+            )
             for n, p in enumerate(partitions)
         ),
         gold_tables=tuple(GoldTable(f"gold.{p.topic}", 900, p.committed_at) for p in partitions),
         runs=(Run("dbt-build", NOW - 500, 400.0, tuple(_steps(partitions))),),
-        stored=tuple(Stored(f"gold.{p.topic}", 900, 2, 81_920 + n) for n, p in enumerate(partitions)),
+        stored=tuple(
+            Stored(f"gold.{p.topic}", 900, 2, 81_920 + n) for n, p in enumerate(partitions)
+        ),
     )
     text = "2.5% of the messages of the last day were rejected; the limit is 1%."
     remedy = "lakehouse replay --topic {} --reason not_json"
@@ -259,12 +266,20 @@ def _partitions() -> tuple[Partition, ...]:
         Partition(
             *("inventory.parts", 0, "rows", 77),
             **{"row_changes": 77, "inserts": 77, "first_offset": 0, "last_offset": 76},
-            **{"produced_at": NOW - 80_400, "ingested_at": NOW - 80_300, "processed_at": NOW - 80_000},
+            **{
+                "produced_at": NOW - 80_400,
+                "ingested_at": NOW - 80_300,
+                "processed_at": NOW - 80_000,
+            },
         ),
         Partition(
             *("legacy.dump", 0, "unrouted", 18),
             **{"rejected": 18, "first_offset": 0, "last_offset": 17},
-            **{"produced_at": NOW - 900_000, "ingested_at": NOW - 80_300, "processed_at": NOW - 80_000},
+            **{
+                "produced_at": NOW - 900_000,
+                "ingested_at": NOW - 80_300,
+                "processed_at": NOW - 80_000,
+            },
         ),
     )
 
@@ -297,10 +312,18 @@ def _drift() -> tuple[Drift, ...]:
     place = ("shop.orders", 1, 40_211)
     added = "alter table orders add column channel varchar(20) not null default 'xxx'"
     return (
-        Drift("shop.orders", "channel", "new", None, None, "varchar(20)", NOW - 9000, *place, added),
+        Drift(
+            "shop.orders", "channel", "new", None, None, "varchar(20)", NOW - 9000, *place, added
+        ),
         Drift(
             *("shop.orders", "total", "retyped", None, "decimal(10,2)", "decimal(14,4)"),
-            *(NOW - 90_000, "shop.orders", 2, 31_007, "alter table orders modify total decimal(14,4)"),
+            *(
+                NOW - 90_000,
+                "shop.orders",
+                2,
+                31_007,
+                "alter table orders modify total decimal(14,4)",
+            ),
         ),
         Drift(
             *("shop.customers", "mail", "renamed", "e_mail", "varchar(80)", "varchar(80)"),
@@ -341,4 +364,6 @@ def _build() -> Run:
 def _steps(partitions: tuple[Partition, ...]):
     for number, partition in enumerate(partitions):
         began = number * 0.039
-        yield RunStep(partition.topic, "merges", began, 0.2 + number % 17 / 10, 900, 8_000, 40, 4_000)
+        yield RunStep(
+            partition.topic, "merges", began, 0.2 + number % 17 / 10, 900, 8_000, 40, 4_000
+        )

@@ -4,7 +4,8 @@
 function unpacked(columns, rows, inside) {
   return rows.map((row) => {
     const object = Object.fromEntries(columns.map((name, place) => [name, row[place]]));
-    for (const [name, names] of Object.entries(inside ?? {})) object[name] = unpacked(names, object[name]);
+    for (const [name, names] of Object.entries(inside ?? {}))
+      object[name] = unpacked(names, object[name]);
     return object;
   });
 }
@@ -15,7 +16,11 @@ function readReport() {
   return {
     ...found,
     findings: unpacked(columns.Finding, findings),
-    partitions: withArrivals(unpacked(columns.Partition, found.partitions), found.arrivals, unpacked(columns.Gap, found.gaps)),
+    partitions: withArrivals(
+      unpacked(columns.Partition, found.partitions),
+      found.arrivals,
+      unpacked(columns.Gap, found.gaps),
+    ),
     first_span: found.arrivals[0]?.[0] ?? 0,
     rejected: unpacked(columns.Rejected, found.rejected, { samples: columns.Sample }),
     drift: unpacked(columns.Drift, found.drift),
@@ -29,7 +34,9 @@ function readReport() {
 /** Give each partition its messages by span, its gaps, and the text that the filter searches. */
 function withArrivals(partitions, arrivals, gaps) {
   const key = (topic, partition) => `${partition} ${topic}`;
-  const counts = new Map(arrivals.slice(1).map(([topic, partition, found]) => [key(topic, partition), found]));
+  const counts = new Map(
+    arrivals.slice(1).map(([topic, partition, found]) => [key(topic, partition), found]),
+  );
   const missing = Map.groupBy(gaps, (gap) => key(gap.topic, gap.partition));
   for (const row of partitions) {
     row.counts = counts.get(key(row.topic, row.partition)) ?? [];
@@ -64,16 +71,21 @@ function followMedia() {
 
 /** Mark the link of the section that is read. */
 function followSections() {
-  const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+  const links = new Map(
+    [...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]),
+  );
   const seen = new Set();
-  const watcher = new IntersectionObserver((entries) => {
-    for (const entry of entries) seen[entry.isIntersecting ? "add" : "delete"](entry.target.id);
-    const first = [...links.keys()].find((id) => seen.has(id));
-    for (const [id, link] of links) {
-      if (id === first) link.setAttribute("aria-current", "true");
-      else link.removeAttribute("aria-current");
-    }
-  }, { rootMargin: "-15% 0px -60% 0px" });
+  const watcher = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries) seen[entry.isIntersecting ? "add" : "delete"](entry.target.id);
+      const first = [...links.keys()].find((id) => seen.has(id));
+      for (const [id, link] of links) {
+        if (id === first) link.setAttribute("aria-current", "true");
+        else link.removeAttribute("aria-current");
+      }
+    },
+    { rootMargin: "-15% 0px -60% 0px" },
+  );
   for (const id of links.keys()) watcher.observe(byId(id));
 }
 
@@ -82,7 +94,15 @@ function drawHead() {
   byId("name").append(nameOf(report.name));
   const old = Date.now() / 1000 - report.made_at;
   const stale = old > 600 ? ` (${duration(old, 1)} old)` : "";
-  byId("moment").append(make("time", { datetime: utc(report.made_at).replace(" ", "T").replace(" UTC", "Z") }, utc(report.made_at)), stale, ` · cdc_lakehouse ${visible(report.release)}`);
+  byId("moment").append(
+    make(
+      "time",
+      { datetime: utc(report.made_at).replace(" ", "T").replace(" UTC", "Z") },
+      utc(report.made_at),
+    ),
+    stale,
+    ` · cdc_lakehouse ${visible(report.release)}`,
+  );
 }
 
 const SECTIONS = {
@@ -100,7 +120,11 @@ const SECTIONS = {
 const report = readReport();
 assignFindings(report.partitions, report.findings);
 for (const [id, section] of Object.entries(SECTIONS)) {
-  byId(`${id}-body`).append(...section().flat(Infinity).filter((child) => child !== null));
+  byId(`${id}-body`).append(
+    ...section()
+      .flat(Infinity)
+      .filter((child) => child !== null),
+  );
 }
 drawHead();
 followMedia();

@@ -38,8 +38,8 @@ KINDS = (
 )
 # In the order in which they run. They are one script, and share their names.
 SCRIPTS = (
-    *("page_text.js", "page_table.js", "page_chart.js", "page_topics.js", "page_runs.js"),
-    *("page_sections.js", "page.js"),
+    *("page_text.js", "page_table.js", "page_chart.js", "page_topics.js", "page_overview.js"),
+    *("page_sections.js", "page_stored.js", "page_runs.js", "page.js"),
 )
 PLACE = re.compile(r"\{\{ (\w+) \}\}")
 

@@ -10,7 +10,8 @@ function dropCharts() {
   for (const chart of charts) if (chart.wasShown && !chart.element.isConnected) chart.drop();
 }
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+const colour = (name) =>
+  getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 /** Add up the messages of some partitions by span, from their first span to their last. */
 function spansOf(partitions) {
@@ -24,7 +25,8 @@ function spansOf(partitions) {
   }
   const numbers = [...found.keys()].sort((one, other) => one - other);
   const [first, last] = [numbers[0], numbers[numbers.length - 1]];
-  const all = last - first < SPANS ? Array.from({ length: last - first + 1 }, (_, n) => first + n) : numbers;
+  const all =
+    last - first < SPANS ? Array.from({ length: last - first + 1 }, (_, n) => first + n) : numbers;
   return (numbers.length ? all : []).map((number) => {
     const [messages, rejected] = found.get(number) ?? [0, 0];
     return { began: report.first_span + number * report.span_seconds, messages, rejected };
@@ -39,7 +41,8 @@ const day = (at) => DAYS.format(at * 1000);
 function spanText({ began }) {
   const ended = began + report.span_seconds;
   const digits = report.span_seconds % 60 || began % 60 ? 8 : 5;
-  const end = day(began) === day(ended) ? clock(ended, digits) : `${day(ended)} ${clock(ended, digits)}`;
+  const end =
+    day(began) === day(ended) ? clock(ended, digits) : `${day(ended)} ${clock(ended, digits)}`;
   return `${day(began)} ${clock(began, digits)}–${end}`;
 }
 
@@ -64,7 +67,15 @@ class Chart {
     this.numbers = make("details", null, make("summary", null, "Numbers of this chart"));
     this.numbers.addEventListener("toggle", () => this.#drawNumbers());
     this.empty = note("No message landed in the time that this chart shows.");
-    this.element = make("div", { class: "chart" }, this.#key(), this.canvas, this.reading, this.numbers, this.empty);
+    this.element = make(
+      "div",
+      { class: "chart" },
+      this.#key(),
+      this.canvas,
+      this.reading,
+      this.numbers,
+      this.empty,
+    );
     this.observer = new ResizeObserver(() => this.#fit());
     this.observer.observe(this.canvas);
     charts.add(this);
@@ -72,7 +83,12 @@ class Chart {
 
   #key() {
     const item = (kind, text) => make("span", null, make("i", { class: kind }), text);
-    return make("p", { class: "key", "aria-hidden": "true" }, item("landed", "Landed"), item("rejected", "Rejected"));
+    return make(
+      "p",
+      { class: "key", "aria-hidden": "true" },
+      item("landed", "Landed"),
+      item("rejected", "Rejected"),
+    );
   }
 
   /** Draw these spans. */
@@ -101,21 +117,30 @@ class Chart {
   #draw() {
     this.wasShown ||= this.element.isConnected;
     if (!this.spans.length || !this.canvas.clientWidth) return;
-    const data = ["began", "messages", "rejected"].map((name) => this.spans.map((span) => span[name]));
+    const data = ["began", "messages", "rejected"].map((name) =>
+      this.spans.map((span) => span[name]),
+    );
     if (this.plot) this.plot.setData(data);
     else this.plot = new uPlot(this.#options(), data, this.canvas);
   }
 
   #fit() {
     const width = this.canvas.clientWidth;
-    if (this.plot && width && width !== this.plot.width) this.plot.setSize({ width, height: this.height });
+    if (this.plot && width && width !== this.plot.width)
+      this.plot.setSize({ width, height: this.height });
     else if (!this.plot) this.#draw();
   }
 
   #options() {
     const line = colour("line");
     const axis = { stroke: colour("soft"), font: FONT, ticks: { stroke: line, width: 1, size: 4 } };
-    const series = (name) => ({ label: name, fill: colour(name), width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [1, 64], align: 1, gap: 1 }) });
+    const series = (name) => ({
+      label: name,
+      fill: colour(name),
+      width: 0,
+      points: { show: false },
+      paths: uPlot.paths.bars({ size: [1, Infinity], align: 1, gap: 1 }),
+    });
     return {
       width: this.canvas.clientWidth,
       height: this.height,
@@ -123,13 +148,27 @@ class Chart {
       legend: { show: false },
       tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "UTC"),
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
-      scales: { x: { range: () => this.#range() }, y: { range: (_, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
+      scales: {
+        x: { range: () => this.#range() },
+        y: { range: (_, low, high) => [0, high > 0 ? high * 1.05 : 1] },
+      },
       axes: [
         { ...axis, grid: { show: false }, size: 42, values: timeLabels },
-        { ...axis, grid: { stroke: line, width: 1 }, size: 52, incrs: [1, 2, 5].flatMap((n) => Array.from({ length: 16 }, (_, e) => n * 10 ** e)).sort((a, b) => a - b), values: (_, splits) => splits.map((value) => SHORT_NUMBERS.format(value)) },
+        {
+          ...axis,
+          grid: { stroke: line, width: 1 },
+          size: 52,
+          incrs: [1, 2, 5]
+            .flatMap((n) => Array.from({ length: 16 }, (_, e) => n * 10 ** e))
+            .sort((a, b) => a - b),
+          values: (_, splits) => splits.map((value) => SHORT_NUMBERS.format(value)),
+        },
       ],
       series: [{}, series("landed"), series("rejected")],
-      hooks: { setCursor: [(plot) => this.#read(plot.cursor.idx)], draw: [(plot) => this.#mark(plot)] },
+      hooks: {
+        setCursor: [(plot) => this.#read(plot.cursor.idx)],
+        draw: [(plot) => this.#mark(plot)],
+      },
     };
   }
 
@@ -150,8 +189,13 @@ class Chart {
     for (const { began, rejected } of this.spans) {
       if (!rejected) continue;
       const left = plot.valToPos(began, "x", true);
-      const width = Math.min(64 * pixels, plot.valToPos(began + report.span_seconds, "x", true) - left);
-      ctx.fillRect(left, bbox.top + bbox.height - 3 * pixels, Math.max(2 * pixels, width - pixels), 3 * pixels);
+      const width = plot.valToPos(began + report.span_seconds, "x", true) - left;
+      ctx.fillRect(
+        left,
+        bbox.top + bbox.height - 3 * pixels,
+        Math.max(2 * pixels, width - pixels),
+        3 * pixels,
+      );
     }
     ctx.restore();
   }
@@ -160,13 +204,17 @@ class Chart {
     if (!this.spans.length) return "No message landed.";
     const add = (name) => this.spans.reduce((sum, span) => sum + span[name], 0);
     const most = this.spans.reduce((best, span) => (span.messages > best.messages ? span : best));
-    const spans = counted(this.spans.length, "span");
-    return `${counted(add("messages"), "message")} landed in ${spans} of ${duration(report.span_seconds)}, ${count(add("rejected"))} rejected; most in ${spanText(most)} UTC: ${count(most.messages)}.`;
+    const spans = `${counted(this.spans.length, "span")} of ${duration(report.span_seconds)}`;
+    const landed = `${counted(add("messages"), "message")} landed in ${spans}`;
+    const peak = `most in ${spanText(most)} UTC: ${count(most.messages)}`;
+    return `${landed}, ${count(add("rejected"))} rejected; ${peak}.`;
   }
 
   #read(place) {
     const span = place === null || place === undefined ? null : this.spans[place];
-    const said = span ? `${spanText(span)} UTC: ${count(span.messages)} landed, ${count(span.rejected)} rejected.` : this.#summary();
+    const said = span
+      ? `${spanText(span)} UTC: ${count(span.messages)} landed, ${count(span.rejected)} rejected.`
+      : this.#summary();
     this.reading.textContent = said;
   }
 

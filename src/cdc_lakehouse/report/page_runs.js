@@ -17,17 +17,28 @@ const ended = (step) => step.began + step.seconds;
 
 /** Return round times from 0 to `seconds`, at most seven. */
 function ticks(seconds) {
-  const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400];
+  const steps = [
+    0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200,
+    86400,
+  ];
   const step = steps.find((one) => seconds / one <= 6) ?? seconds / 4;
   return Array.from({ length: Math.floor(seconds / step) + 1 }, (_, n) => n * step);
 }
 
 function stepText(step) {
   const moved = [
-    step.rows_read || step.bytes_read ? `read ${counted(step.rows_read, "row")} (${size(step.bytes_read)})` : null,
-    step.rows_written || step.bytes_written ? `wrote ${counted(step.rows_written, "row")} (${size(step.bytes_written)})` : null,
+    step.rows_read || step.bytes_read
+      ? `read ${counted(step.rows_read, "row")} (${size(step.bytes_read)})`
+      : null,
+    step.rows_written || step.bytes_written
+      ? `wrote ${counted(step.rows_written, "row")} (${size(step.bytes_written)})`
+      : null,
   ];
-  return [`${visible(step.part)}, ${visible(step.name)}: ${duration(step.seconds)}, from ${duration(step.began)}`, ...moved.filter(Boolean)].join("\n");
+  return [
+    `${visible(step.part)}, ${visible(step.name)}`,
+    `${duration(step.seconds)}, from ${duration(step.began)}`,
+    ...moved.filter(Boolean),
+  ].join("\n");
 }
 
 function stepBar(step, seconds) {
@@ -38,8 +49,19 @@ function stepBar(step, seconds) {
 }
 
 function partRow(part, steps, seconds) {
-  const lanes = lanesOf(steps).map((lane) => make("div", { class: "lane" }, lane.map((step) => stepBar(step, seconds))));
-  return make("div", { class: "part" }, make("div", { class: "part-name" }, nameOf(part)), make("div", { class: "lanes" }, lanes));
+  const lanes = lanesOf(steps).map((lane) =>
+    make(
+      "div",
+      { class: "lane" },
+      lane.map((step) => stepBar(step, seconds)),
+    ),
+  );
+  return make(
+    "div",
+    { class: "part" },
+    make("div", { class: "part-name" }, nameOf(part)),
+    make("div", { class: "lanes" }, lanes),
+  );
 }
 
 function scaleRow(seconds) {
@@ -48,7 +70,12 @@ function scaleRow(seconds) {
     mark.style.left = `${(100 * at) / seconds}%`;
     return mark;
   });
-  return make("div", { class: "part scale" }, make("div", { class: "part-name" }), make("div", { class: "lanes" }, marks));
+  return make(
+    "div",
+    { class: "part scale" },
+    make("div", { class: "part-name" }),
+    make("div", { class: "lanes" }, marks),
+  );
 }
 
 /** Draw the parts that took longest, in the order in which they began. */
@@ -56,15 +83,27 @@ function timeLine(run) {
   const seconds = Math.max(run.seconds, largest(run.steps, ended), 0.001);
   const parts = [...Map.groupBy(run.steps, (step) => step.part)];
   const longest = sorted(parts, ([, steps]) => total(steps, "seconds"), true).slice(0, PARTS);
-  const drawn = sorted(longest, ([, steps]) => steps.reduce((first, step) => Math.min(first, step.began), Infinity), false);
+  const drawn = sorted(
+    longest,
+    ([, steps]) => steps.reduce((first, step) => Math.min(first, step.began), Infinity),
+    false,
+  );
   const said = sorted(longest, ([, steps]) => total(steps, "seconds"), true).slice(0, 5);
-  const label = `Time line of ${visible(run.command)}, ${duration(run.seconds)}. Longest: ${said.map(([part, steps]) => `${visible(part)} ${duration(total(steps, "seconds"))}`).join(", ")}.`;
+  const times = said.map(([part, steps]) => `${visible(part)} ${duration(total(steps, "seconds"))}`);
+  const title = `Time line of ${visible(run.command)}, ${duration(run.seconds)}`;
+  const label = `${title}. Longest: ${times.join(", ")}.`;
   // The longest steps of a part, so that a part of thousands stays small.
-  const shown = drawn.map(([part, steps]) => partRow(part, sorted(steps, (step) => step.seconds, true).slice(0, 20), seconds));
+  const shown = drawn.map(([part, steps]) =>
+    partRow(part, sorted(steps, (step) => step.seconds, true).slice(0, 20), seconds),
+  );
   const rest = parts.length - drawn.length;
   return [
     make("div", { class: "time-line", role: "img", "aria-label": label }, scaleRow(seconds), shown),
-    rest ? note(`The ${PARTS} parts that took longest are drawn; the table has the other ${count(rest)} too.`) : null,
+    rest
+      ? note(
+          `The ${PARTS} parts that took longest are drawn; the table has all ${count(parts.length)}.`,
+        )
+      : null,
   ];
 }
 
@@ -72,31 +111,57 @@ function stepsTable(run) {
   const columns = [
     nameColumn("Part", (step) => step.part),
     nameColumn("Step", (step) => step.name),
-    { ...delayColumn("Began after", (step) => step.began), show: (step) => (step.began ? duration(step.began) : "0 s") },
+    {
+      ...delayColumn("Began after", (step) => step.began),
+      show: (step) => (step.began ? duration(step.began) : "0 s"),
+    },
     delayColumn("Took", (step) => step.seconds),
     numberColumn("Rows read", (step) => step.rows_read),
-    { ...numberColumn("Bytes read", (step) => step.bytes_read), show: (step) => size(step.bytes_read) },
+    {
+      ...numberColumn("Bytes read", (step) => step.bytes_read),
+      show: (step) => size(step.bytes_read),
+    },
     numberColumn("Rows written", (step) => step.rows_written),
-    { ...numberColumn("Bytes written", (step) => step.bytes_written), show: (step) => size(step.bytes_written) },
+    {
+      ...numberColumn("Bytes written", (step) => step.bytes_written),
+      show: (step) => size(step.bytes_written),
+    },
   ];
-  return new Table({ caption: `Steps of ${visible(run.command)}`, what: "steps", columns, rows: run.steps, sort: "Took", isDown: true }).element;
+  return new Table({
+    caption: `Steps of ${visible(run.command)}`,
+    what: "steps",
+    columns,
+    rows: run.steps,
+    sort: "Took",
+    isDown: true,
+  }).element;
 }
 
 /** Show the steps as a table once somebody asks for them. */
 function stepsFold(run) {
-  const fold = make("details", null, make("summary", null, `${counted(run.steps.length, "step")} as a table`));
+  const fold = make(
+    "details",
+    null,
+    make("summary", null, `${counted(run.steps.length, "step")} as a table`),
+  );
   fold.addEventListener("toggle", () => fold.append(stepsTable(run)), { once: true });
   return fold;
 }
 
 function runsSection() {
-  if (!report.runs.length) return [note("No run has left its times yet. An ingest and a dbt run do.")];
+  if (!report.runs.length) return [note("No ingest and no dbt run has recorded its times yet.")];
   return sorted(report.runs, (run) => run.began_at, true).map((run) =>
     make(
       "article",
       { class: "run" },
       make("h3", null, nameOf(run.command.replaceAll("-", " "))),
-      make("p", { class: "about" }, `Began `, make("span", { title: utc(run.began_at) }, age(run.began_at)), `, took ${duration(run.seconds)}.`),
+      make(
+        "p",
+        { class: "about" },
+        `Began `,
+        make("span", { title: utc(run.began_at) }, age(run.began_at)),
+        `, took ${duration(run.seconds)}.`,
+      ),
       run.steps.length ? [...timeLine(run), stepsFold(run)] : note("This run had no steps."),
     ),
   );

@@ -21,11 +21,21 @@ class Pager {
   constructor(what, size, draw) {
     Object.assign(this, { what, size, draw, first: 0, total: 0 });
     const button = (text, label, step) =>
-      make("button", { type: "button", "aria-label": label, onclick: () => this.#move(step) }, text);
+      make(
+        "button",
+        { type: "button", "aria-label": label, onclick: () => this.#move(step) },
+        text,
+      );
     this.previous = button("Previous", `Previous ${what}`, -size);
     this.next = button("Next", `Next ${what}`, size);
     this.words = make("span", { class: "which" });
-    this.element = make("div", { class: "pager", role: "group", "aria-label": `Pages of ${what}` }, this.previous, this.next, this.words);
+    this.element = make(
+      "div",
+      { class: "pager", role: "group", "aria-label": `Pages of ${what}` },
+      this.previous,
+      this.next,
+      this.words,
+    );
   }
 
   #move(step) {
@@ -37,9 +47,13 @@ class Pager {
   /** Return the part of `rows` that is to be shown. */
   part(rows) {
     this.total = rows.length;
-    this.first = Math.max(0, Math.min(this.first, Math.floor((this.total - 1) / this.size) * this.size));
+    this.first = Math.max(
+      0,
+      Math.min(this.first, Math.floor((this.total - 1) / this.size) * this.size),
+    );
     const shown = rows.slice(this.first, this.first + this.size);
-    this.words.textContent = `${count(this.first + 1)}–${count(this.first + shown.length)} of ${count(this.total)} ${this.what}`;
+    const which = `${count(this.first + 1)}–${count(this.first + shown.length)}`;
+    this.words.textContent = `${which} of ${count(this.total)} ${this.what}`;
     this.previous.disabled = this.first === 0;
     this.next.disabled = this.first + this.size >= this.total;
     this.element.hidden = this.total <= this.size;
@@ -54,14 +68,32 @@ class Pager {
  */
 class Table {
   constructor({ caption, what, columns, rows, sort, isDown, detail, nameRow, pageSize, isOpen }) {
-    Object.assign(this, { columns, rows, detail, nameRow, sort: sort ?? null, isDown: isDown ?? false });
+    Object.assign(this, {
+      columns,
+      rows,
+      detail,
+      nameRow,
+      sort: sort ?? null,
+      isDown: isDown ?? false,
+    });
     this.open = new Set(isOpen ? rows : []);
     this.body = make("tbody");
     this.headings = columns.map((column) => this.#heading(column));
     const head = make("thead", null, make("tr", null, this.headings));
-    this.table = make("table", null, make("caption", { class: "unseen" }, caption), head, this.body);
+    this.table = make(
+      "table",
+      null,
+      make("caption", { class: "unseen" }, caption),
+      head,
+      this.body,
+    );
     this.pager = new Pager(what, pageSize ?? DRAWN, () => this.draw());
-    this.element = make("div", { class: "table" }, make("div", { class: "scroll" }, this.table), this.pager.element);
+    this.element = make(
+      "div",
+      { class: "table" },
+      make("div", { class: "scroll" }, this.table),
+      this.pager.element,
+    );
     this.draw();
   }
 
@@ -70,7 +102,11 @@ class Table {
     const shown = column.isFixed
       ? make("span", { class: column.kind === "graph" ? "unseen" : null }, column.label)
       : make("button", { type: "button", title: column.help, onclick: click }, column.label);
-    return make("th", { scope: "col", class: column.kind, title: column.isFixed ? column.help : null }, shown);
+    return make(
+      "th",
+      { scope: "col", class: column.kind, title: column.isFixed ? column.help : null },
+      shown,
+    );
   }
 
   #sortBy(column) {
@@ -101,9 +137,17 @@ class Table {
   }
 
   #rowsOf(row) {
-    const element = make("tr", { class: this.detail ? "opens" : null }, this.columns.map((column, place) => this.#cell(column, row, place)));
+    const element = make(
+      "tr",
+      { class: this.detail ? "opens" : null },
+      this.columns.map((column, place) => this.#cell(column, row, place)),
+    );
     if (!this.detail) return [element];
-    const button = make("button", { type: "button", class: "open", "aria-label": `Details of ${this.nameRow(row)}` });
+    const button = make("button", {
+      type: "button",
+      class: "open",
+      "aria-label": `Details of ${this.nameRow(row)}`,
+    });
     element.firstChild.prepend(button);
     let opened = null;
     const turn = (isOpen) => {
@@ -123,14 +167,22 @@ class Table {
     const id = newId();
     button.setAttribute("aria-controls", id);
     const inside = make("div", { class: "opened" }, this.detail(row));
-    return make("tr", { class: "detail", id }, make("td", { colspan: this.columns.length }, inside));
+    return make(
+      "tr",
+      { class: "detail", id },
+      make("td", { colspan: this.columns.length }, inside),
+    );
   }
 
   #cell(column, row, place) {
     const shown = column.show ? column.show(row) : column.value(row);
-    const text = column.kind === "number" && typeof shown === "number" ? count(shown) : (shown ?? NOTHING);
+    const text =
+      column.kind === "number" && typeof shown === "number" ? count(shown) : (shown ?? NOTHING);
     const isNone = text === NOTHING || text === "0";
-    const attributes = { class: [column.kind, isNone ? "is-none" : null].filter(Boolean).join(" ") || null, title: column.title?.(row) };
+    const attributes = {
+      class: [column.kind, isNone ? "is-none" : null].filter(Boolean).join(" ") || null,
+      title: column.title?.(row),
+    };
     if (place === 0) return make("th", { scope: "row", ...attributes }, text);
     return make("td", attributes, text);
   }
@@ -142,8 +194,27 @@ function tableOr(empty, settings) {
 }
 
 // Columns that several tables have.
-const nameColumn = (label, value, help) => ({ label, value, help, show: (row) => (value(row) === null ? null : nameOf(value(row))) });
+const nameColumn = (label, value, help) => ({
+  label,
+  value,
+  help,
+  show: (row) => (value(row) === null ? null : nameOf(value(row))),
+});
 const numberColumn = (label, value, help) => ({ label, value, help, kind: "number" });
-const ageColumn = (label, value, help) => ({ label, value, help, kind: "number", show: (row) => age(value(row)), title: (row) => timeOf(value(row)) });
-const delayColumn = (label, value, help) => ({ label, value, help, kind: "number", show: (row) => duration(value(row)), title: (row) => secondsOf(value(row)) });
+const ageColumn = (label, value, help) => ({
+  label,
+  value,
+  help,
+  kind: "number",
+  show: (row) => age(value(row)),
+  title: (row) => timeOf(value(row)),
+});
+const delayColumn = (label, value, help) => ({
+  label,
+  value,
+  help,
+  kind: "number",
+  show: (row) => duration(value(row)),
+  title: (row) => secondsOf(value(row)),
+});
 const secondsOf = (seconds) => (seconds === null ? null : `${count(seconds)} s`);

@@ -8,9 +8,12 @@ function make(tag, attributes, ...children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value === true) element.setAttribute(name, "");
-    else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value);
+    else if (value !== null && value !== undefined && value !== false)
+      element.setAttribute(name, value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  element.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined),
+  );
   return element;
 }
 
@@ -52,7 +55,10 @@ function nameOf(text) {
 }
 
 const NUMBERS = new Intl.NumberFormat("en-US");
-const SHORT_NUMBERS = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+const SHORT_NUMBERS = new Intl.NumberFormat("en-US", {
+  notation: "compact",
+  maximumFractionDigits: 1,
+});
 const NOTHING = "–";
 const count = (value) => (value === null || value === undefined ? NOTHING : NUMBERS.format(value));
 
@@ -104,7 +110,10 @@ function duration(seconds, parts = 2) {
 function utc(at) {
   const date = new Date(at * 1000);
   if (Number.isNaN(date.getTime())) return `${at} s since 1970`;
-  return `${date.toISOString().replace("T", " ").replace(/(\.000)?Z$/, "")} UTC`;
+  return `${date
+    .toISOString()
+    .replace("T", " ")
+    .replace(/(\.000)?Z$/, "")} UTC`;
 }
 
 /** Say how long before the report a moment was. */
@@ -118,12 +127,17 @@ function age(at) {
 const timeOf = (at) => (at === null ? null : utc(at));
 
 /** Quote a word as a shell takes it. */
-const quoted = (word) => (/^[\w.@%+:,/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+const quoted = (word) =>
+  /^[\w.@%+:,/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
 /** Show a command with a button that copies it. */
 function command(text) {
   const code = make("code", null, visibleLines(text));
-  const button = make("button", { type: "button", class: "copy", "aria-label": `Copy: ${shortened(visible(text))}` }, "Copy");
+  const button = make(
+    "button",
+    { type: "button", class: "copy", "aria-label": `Copy: ${shortened(visible(text))}` },
+    "Copy",
+  );
   button.addEventListener("click", async () => {
     const done = await copied(text, code);
     button.textContent = done ? "Copied" : "Press Ctrl+C";
@@ -158,7 +172,8 @@ function prose(text) {
 }
 
 /** Show a sentence in which what is between backticks is code. */
-const codes = (text) => text.split("`").map((part, place) => (place % 2 ? make("code", null, part) : part));
+const codes = (text) =>
+  text.split("`").map((part, place) => (place % 2 ? make("code", null, part) : part));
 
 /** Show a remark of the page itself. */
 const note = (text) => make("p", { class: "note" }, codes(text));
@@ -174,5 +189,11 @@ function bar(part, whole, kind) {
 
 /** Show terms and what they are, as a grid of pairs. */
 function pairs(items) {
-  return make("dl", { class: "pairs" }, items.map(([term, ...shown]) => make("div", null, make("dt", null, term), make("dd", null, ...shown))));
+  return make(
+    "dl",
+    { class: "pairs" },
+    items.map(([term, ...shown]) =>
+      make("div", null, make("dt", null, term), make("dd", null, ...shown)),
+    ),
+  );
 }

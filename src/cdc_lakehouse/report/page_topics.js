@@ -16,20 +16,23 @@ const RESULTS = [
   ["rejected", "Rejected"],
 ];
 
-const GAP_REASONS = {
-  unread: "Kafka deleted them before they were read",
-  retention: "expired from bronze",
-  erasure: "erased from bronze",
-};
+const GAP_REASONS = new Map([
+  ["unread", "Kafka deleted them before they were read"],
+  ["retention", "expired from bronze"],
+  ["erasure", "erased from bronze"],
+]);
 
 const total = (rows, field) => rows.reduce((sum, row) => sum + (row[field] ?? 0), 0);
 
-/** Give each partition the findings that name it: `shop.orders`, or with a partition `shop.orders/0`. */
+/** Give each partition the findings that name it, as `shop.orders` or as `shop.orders/0`. */
 function assignFindings(partitions, findings) {
   const byTopic = Map.groupBy(partitions, (partition) => partition.topic);
   for (const finding of findings) {
-    const [, topic, number] = /^([^]*?)[\s,:/[#-]+(?:partition\s+)?(\d+)\]?$/.exec(finding.subject) ?? [];
-    const named = byTopic.get(finding.subject) ?? (byTopic.get(topic) ?? []).filter((one) => one.partition === Number(number));
+    const [, topic, number] =
+      /^([^]*?)[\s,:/[#-]+(?:partition\s+)?(\d+)\]?$/.exec(finding.subject) ?? [];
+    const named =
+      byTopic.get(finding.subject) ??
+      (byTopic.get(topic) ?? []).filter((one) => one.partition === Number(number));
     for (const partition of named) partition.findings.push(finding);
     finding.topic = named[0]?.topic ?? null;
   }
@@ -40,7 +43,12 @@ class Topics {
     this.partitions = partitions;
     this.chart = new Chart("Messages that landed", 190);
     this.title = make("h3", { id: newId() });
-    this.filter = make("input", { type: "search", id: "filter", autocomplete: "off", spellcheck: "false" });
+    this.filter = make("input", {
+      type: "search",
+      id: "filter",
+      autocomplete: "off",
+      spellcheck: "false",
+    });
     this.isFlagged = make("input", { type: "checkbox", id: "flagged" });
     this.found = make("p", { class: "found", role: "status" });
     this.none = note("No partition passes this filter.");
@@ -56,23 +64,47 @@ class Topics {
     });
     this.filter.addEventListener("input", () => this.update());
     this.isFlagged.addEventListener("change", () => this.update());
-    this.element = make("div", null, this.#controls(), this.title, this.chart.element, this.none, this.table.element);
+    this.element = make(
+      "div",
+      null,
+      this.#controls(),
+      this.title,
+      this.chart.element,
+      this.none,
+      this.table.element,
+    );
   }
 
   #controls() {
     const text = make("label", { for: "filter" }, "Filter by topic or format");
-    const flagged = make("label", { class: "check" }, this.isFlagged, "Only with something to look at");
-    return make("div", { class: "filters", role: "search" }, make("div", null, text, this.filter), flagged, this.found);
+    const flagged = make(
+      "label",
+      { class: "check" },
+      this.isFlagged,
+      "Only with something to look at",
+    );
+    return make(
+      "div",
+      { class: "filters", role: "search" },
+      make("div", null, text, this.filter),
+      flagged,
+      this.found,
+    );
   }
 
   /** Show the partitions that pass the filter, in the table and in the chart. */
   update() {
     const text = this.filter.value.trim().toLowerCase();
-    const isShown = (row) => (!this.isFlagged.checked || row.findings.length) && (!text || row.search.includes(text));
+    const isShown = (row) =>
+      (!this.isFlagged.checked || row.findings.length) && (!text || row.search.includes(text));
     const rows = this.partitions.filter(isShown);
     const isAll = rows.length === this.partitions.length;
-    this.found.textContent = isAll ? "" : `${count(rows.length)} of ${counted(this.partitions.length, "partition")}`;
-    this.title.textContent = isAll ? "Messages over time, all topics" : `Messages over time, ${counted(rows.length, "partition")} of the filter`;
+    this.found.textContent = isAll
+      ? ""
+      : `${count(rows.length)} of ${counted(this.partitions.length, "partition")}`;
+    this.title.textContent = isAll
+      ? "Messages over time, all topics"
+      : `Messages over time, ${counted(rows.length, "partition")} of the filter`;
     this.none.hidden = rows.length > 0;
     this.table.element.hidden = !rows.length;
     this.table.show(rows);
@@ -100,33 +132,87 @@ function partitionColumns() {
     nameColumn("Format", (row) => row.format),
     numberColumn("Messages", (row) => row.messages, "Messages that came in, each counted once"),
     bad("Rejected", (row) => row.rejected, "is-bad", "Messages that are no result, with a reason"),
-    bad("Waiting", (row) => row.unprocessed, "is-waiting", "Messages that have landed and are not in silver yet"),
-    bad("Missing", (row) => row.missing_offsets, "is-warned", "Offsets between the first and the last that no message has"),
-    ageColumn("Produced", (row) => row.produced_at, "When the producer or the capturing tool wrote the latest message"),
-    ageColumn("Committed", (row) => row.committed_at, "When the source committed the latest change that is processed"),
-    ageColumn("Ingested", (row) => row.ingested_at, "When the ingest that landed the latest message began"),
-    ageColumn("Processed", (row) => row.processed_at, "When the run ended its work on the latest message"),
-    delayColumn("Delay", (row) => row.delay_seconds, "From the commit of the latest change to its processing"),
+    bad(
+      "Waiting",
+      (row) => row.unprocessed,
+      "is-waiting",
+      "Messages that have landed and are not in silver yet",
+    ),
+    bad(
+      "Missing",
+      (row) => row.missing_offsets,
+      "is-warned",
+      "Offsets between the first and the last that no message has",
+    ),
+    ageColumn(
+      "Produced",
+      (row) => row.produced_at,
+      "When the producer or the capturing tool wrote the latest message",
+    ),
+    ageColumn(
+      "Committed",
+      (row) => row.committed_at,
+      "When the source committed the latest change that is processed",
+    ),
+    ageColumn(
+      "Ingested",
+      (row) => row.ingested_at,
+      "When the ingest that landed the latest message began",
+    ),
+    ageColumn(
+      "Processed",
+      (row) => row.processed_at,
+      "When the run ended its work on the latest message",
+    ),
+    delayColumn(
+      "Delay",
+      (row) => row.delay_seconds,
+      "From the commit of the latest change to its processing",
+    ),
   ];
 }
 
 function topicName(row) {
   const name = nameOf(row.topic);
   if (!row.findings.length) return name;
-  const flag = make("span", { class: "flag", title: row.findings.map((finding) => visible(finding.text)).join("\n") }, "!");
-  return make("span", null, name, " ", flag, make("span", { class: "unseen" }, "has something to look at"));
+  const flag = make(
+    "span",
+    { class: "flag", title: row.findings.map((finding) => visible(finding.text)).join("\n") },
+    "!",
+  );
+  return make(
+    "span",
+    null,
+    name,
+    " ",
+    flag,
+    make("span", { class: "unseen" }, "has something to look at"),
+  );
 }
 
 function partitionDetail(row) {
-  const chart = new Chart(`Messages of ${shortened(visible(row.topic))}, partition ${row.partition}`, 120);
+  const chart = new Chart(
+    `Messages of ${shortened(visible(row.topic))}, partition ${row.partition}`,
+    120,
+  );
   chart.show(spansOf([row]));
-  const offsets = row.first_offset === null ? NOTHING : `${count(row.first_offset)}–${count(row.last_offset)}`;
-  const kinds = RESULTS.filter(([field]) => row[field]).map(([field, label]) => [label, count(row[field])]);
-  const long = visible(row.topic).length > SHOWN ? make("p", { class: "whole" }, visible(row.topic)) : null;
+  const offsets =
+    row.first_offset === null ? NOTHING : `${count(row.first_offset)}–${count(row.last_offset)}`;
+  const kinds = RESULTS.filter(([field]) => row[field]).map(([field, label]) => [
+    label,
+    count(row[field]),
+  ]);
+  const long =
+    visible(row.topic).length > SHOWN ? make("p", { class: "whole" }, visible(row.topic)) : null;
   return [
     long,
     ...row.findings.map((finding) => make("p", { class: "finding-text" }, prose(finding.text))),
-    pairs([...kinds, ["Duplicates", count(row.duplicates)], ["Late changes", count(row.late_changes)], ["Offsets", offsets]]),
+    pairs([
+      ...kinds,
+      ["Duplicates", count(row.duplicates)],
+      ["Late changes", count(row.late_changes)],
+      ["Offsets", offsets],
+    ]),
     row.gaps.length ? gapsTable(row.gaps) : null,
     chart.element,
   ];
@@ -134,16 +220,33 @@ function partitionDetail(row) {
 
 function gapsTable(gaps) {
   const columns = [
-    { label: "Missing offsets", value: (gap) => gap.first_offset, show: (gap) => `${count(gap.first_offset)}–${count(gap.last_offset)}` },
+    {
+      label: "Missing offsets",
+      value: (gap) => gap.first_offset,
+      show: (gap) => `${count(gap.first_offset)}–${count(gap.last_offset)}`,
+    },
     numberColumn("Count", (gap) => gap.last_offset - gap.first_offset + 1),
-    { label: "Reason", value: (gap) => GAP_REASONS[gap.reason] ?? visible(gap.reason) },
+    {
+      label: "Reason",
+      value: (gap) => gap.reason,
+      show: (gap) => GAP_REASONS.get(gap.reason) ?? nameOf(gap.reason),
+    },
     ageColumn("Found", (gap) => gap.found_at),
   ];
-  return new Table({ caption: "Offsets that bronze does not hold", what: "gaps", columns, rows: gaps, pageSize: 10 }).element;
+  return new Table({
+    caption: "Offsets that bronze does not hold",
+    what: "gaps",
+    columns,
+    rows: gaps,
+    pageSize: 10,
+  }).element;
 }
 
 function topicsSection() {
-  if (!report.partitions.length) return [note("No message has landed yet. `lakehouse ingest` or `lakehouse run` lands messages.")];
+  if (!report.partitions.length)
+    return [
+      note("No message has landed yet. `lakehouse ingest` or `lakehouse run` lands messages."),
+    ];
   const topics = new Topics(report.partitions);
   report.choose = (topic) => topics.choose(topic);
   topics.update();
