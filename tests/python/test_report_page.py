@@ -3,6 +3,7 @@
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import pytest
 import report_facts
@@ -17,6 +18,7 @@ SECTIONS = (
     *("overview", "topics", "results", "lag", "rejected", "drift", "gold", "runs", "storage"),
 )
 LIGHT, DARK = {"landed": (47, 134, 176)}, {"landed": (74, 159, 202)}
+DASH = "\u2013"
 CONTRAST = 4.5  # what WCAG asks of text at level AA
 
 # The contrast of each text with what is behind it, the lowest first.
@@ -33,7 +35,8 @@ CONTRASTS = """() => {
     .reduce((sum, one, at) => sum + one * [0.2126, 0.7152, 0.0722][at], 0);
   const behind = (element) => {
     const found = [];
-    for (let at = element; at; at = at.parentElement) found.unshift(getComputedStyle(at).backgroundColor);
+    for (let at = element; at; at = at.parentElement)
+      found.unshift(getComputedStyle(at).backgroundColor);
     return found;
   };
   const found = [];
@@ -100,38 +103,41 @@ def browser():
 
 @contextmanager
 def opener(browser, folder):
-    """Yield a function that opens the page of facts and findings, or the text of a page."""
-    contexts = []
+    """Yield a function that opens the page of facts and findings, or the text of a page.
 
-    def open_page(facts, findings=(), at=NOW, **options):
-        file = folder / f"{len(contexts)}.html"
+    All of them open in one tab, one after the other.
+    """
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    file = folder / "page.html"
+    opened = Opened(page, file.as_uri())
+    page.on("console", lambda message: opened.said.append(message.text))
+    page.on("pageerror", lambda error: opened.said.append(str(error)))
+    page.on("request", lambda request: opened.requests.append(request.url))
+
+    def open_page(facts, findings=(), at=NOW, color_scheme="light"):
         text = facts if isinstance(facts, str) else page_of(facts, findings)
         file.write_text(text, encoding="utf-8")
-        contexts.append(
-            browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **options})
-        )
-        opened = Opened(contexts[-1].new_page(), file.as_uri())
-        opened.page.on("console", lambda message: opened.said.append(message.text))
-        opened.page.on("pageerror", lambda error: opened.said.append(str(error)))
-        opened.page.on("request", lambda request: opened.requests.append(request.url))
-        opened.page.clock.set_fixed_time(at)
-        opened.page.goto(file.as_uri())
+        opened.said.clear()
+        opened.requests.clear()
+        page.emulate_media(media="screen", color_scheme=color_scheme)
+        page.set_viewport_size({"width": 1400, "height": 900})
+        page.clock.set_fixed_time(at)
+        page.goto(file.as_uri())
         return opened
 
     yield open_page
-    for context in contexts:
-        context.close()
+    page.close()
 
 
-@pytest.fixture
-def show(browser, tmp_path):
-    with opener(browser, tmp_path) as open_page:
+@pytest.fixture(scope="module")
+def show(browser, tmp_path_factory):
+    with opener(browser, tmp_path_factory.mktemp("shown")) as open_page:
         yield open_page
 
 
 @pytest.fixture
 def typical(show):
-    """A page of its own, to click on."""
+    """A page to click on."""
     return show(report_facts.typical(), report_facts.findings())
 
 
@@ -219,7 +225,7 @@ def test_a_chart_says_its_numbers(typical):
     table = typical.locator("#topics details table")
     first = sum(a.messages for a in arrivals if a.began == arrivals[0].began)
     assert table.locator("tbody tr").first.inner_text().split("\t") == [
-        *("26 Nov 12:00–13:00", f"{first:,}", "0")
+        *(f"26 Nov 12:00{DASH}13:00", f"{first:,}", "0")
     ]
 
 
@@ -234,7 +240,7 @@ def test_times_are_ages_with_the_moment_on_hover(seen):
         "840 ms",
     ]
     assert cells.nth(7).get_attribute("title") == "2026-11-28 11:59:29 UTC"
-    assert seen.column("topics", "Delay")[:4] == ["1 h 25 min", "–", "–", "8 min"]
+    assert seen.column("topics", "Delay")[:4] == ["1 h 25 min", DASH, DASH, "8 min"]
 
 
 def test_a_filter_chooses_the_partitions_of_table_and_chart(typical):
@@ -286,7 +292,7 @@ def test_a_column_sorts_both_ways_with_nothing_last(typical):
     assert typical.column("topics", "Messages")[0] == "18"
     for order in ("descending", "ascending"):
         assert click("Committed") == order
-        assert typical.column("topics", "Committed")[-2:] == ["–", "–"]
+        assert typical.column("topics", "Committed")[-2:] == [DASH, DASH]
     assert typical.locator("#topics table").first.locator("[aria-sort]").count() == 1
 
 
@@ -300,7 +306,7 @@ def test_a_row_opens_with_its_results_its_gaps_and_its_chart(typical):
     for part in (
         "Inserts\n23,000",
         "Updates\n8,000",
-        "4,100–4,180",
+        f"4,100{DASH}4,180",
         "Kafka had deleted 81 offsets",
     ):
         assert part in text
@@ -347,7 +353,7 @@ def test_a_command_is_copied(typical):
 
 def test_drift_has_what_was_and_what_is(seen):
     assert seen.column("drift", "Before → after") == [
-        *("– → varchar(20)", "decimal(10,2) → decimal(14,4)", "e_mail → mail", "–")
+        *(f"{DASH} → varchar(20)", "decimal(10,2) → decimal(14,4)", "e_mail → mail", DASH)
     ]
     assert seen.column("drift", "What")[3] == "dropped table"
     assert seen.column("drift", "Place")[0] == "shop.orders / 1 / 40,211"
@@ -436,7 +442,7 @@ def test_ten_thousand_topics_stay_small(show, huge):
     assert opened.column("topics", "Topic")[-1] == "tenant_00099.orders"
     opened.get_by_role("button", name="Next partitions").click()
     assert opened.column("topics", "Topic")[1] == "tenant_00101.orders"
-    assert "101–200 of 10,000 partitions" in opened.text("topics")
+    assert f"101{DASH}200 of 10,000 partitions" in opened.text("topics")
     opened.get_by_label("Filter by topic or format").press_sequentially("nt_07654")
     assert opened.column("topics", "Topic") == ["tenant_07654.orders"]
     assert "Messages over time, 1 partition of the filter" in opened.text("topics")
@@ -518,7 +524,7 @@ def test_the_accessibility_tree_names_all_that_it_has(typical):
         "[...document.querySelectorAll('h1,h2,h3')].map((h) => +h.tagName[1])"
     )
     assert levels[0] == 1 and levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -88,22 +88,19 @@ function timeLine(run) {
     ([, steps]) => steps.reduce((first, step) => Math.min(first, step.began), Infinity),
     false,
   );
-  const said = sorted(longest, ([, steps]) => total(steps, "seconds"), true).slice(0, 5);
-  const times = said.map(([part, steps]) => `${visible(part)} ${duration(total(steps, "seconds"))}`);
+  const times = longest
+    .slice(0, 5)
+    .map(([part, steps]) => `${visible(part)} ${duration(total(steps, "seconds"))}`);
   const title = `Time line of ${visible(run.command)}, ${duration(run.seconds)}`;
   const label = `${title}. Longest: ${times.join(", ")}.`;
   // The longest steps of a part, so that a part of thousands stays small.
   const shown = drawn.map(([part, steps]) =>
     partRow(part, sorted(steps, (step) => step.seconds, true).slice(0, 20), seconds),
   );
-  const rest = parts.length - drawn.length;
+  const rest = `The ${PARTS} parts that took longest are drawn; the table has all.`;
   return [
     make("div", { class: "time-line", role: "img", "aria-label": label }, scaleRow(seconds), shown),
-    rest
-      ? note(
-          `The ${PARTS} parts that took longest are drawn; the table has all ${count(parts.length)}.`,
-        )
-      : null,
+    parts.length > PARTS ? note(rest) : null,
   ];
 }
 
