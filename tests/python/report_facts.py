@@ -32,6 +32,9 @@ HOSTILE = (
     "</script><script>window.hacked=1</script>",
     '"><img src=x onerror="window.hacked=1">',
     "<!--<script>",
+    # These end or begin an element without a `>` of their own.
+    "</script ><script >window.hacked=1</script ",
+    "<!--<script ",
     "' onclick='window.hacked=1",
     "{{ script }} ${window.hacked=1} `window.hacked=1`",
     "javascript:window.hacked=1",

@@ -26,7 +26,7 @@ function findingItem(finding) {
       make(
         "span",
         { class: "tag", title: "The limit in seeds/limits.csv" },
-        visible(finding.limit),
+        nameOf(finding.limit),
       ),
     ),
     make("p", null, prose(finding.text)),
