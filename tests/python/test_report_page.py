@@ -203,6 +203,11 @@ def test_the_overview_has_the_figures_of_the_whole(seen):
     )
 
 
+def test_a_page_that_fails_says_so(show):
+    opened = show(page_of(report_facts.empty(), ()).replace('"facts":[', '"facts":[['))
+    assert "This page cannot show all of its figures: Uncaught" in opened.text("overview")
+
+
 def test_an_old_page_says_how_old_it_is(show):
     opened = show(report_facts.typical(), at=NOW + 7200)
     assert "(2 h old)" in opened.locator("header").inner_text()
@@ -314,6 +319,7 @@ def test_a_row_opens_with_its_results_its_gaps_and_its_chart(typical):
     assert drawn(typical, ".detail", LIGHT["landed"]) > 1_000
     button.click()
     assert opened.count() == 0
+    assert button.get_attribute("aria-expanded") == "false"
 
 
 def test_results_add_up_by_kind(seen):

@@ -37,7 +37,7 @@ function withArrivals(partitions, arrivals, gaps) {
   const counts = new Map(
     arrivals.slice(1).map(([topic, partition, found]) => [key(topic, partition), found]),
   );
-  const missing = Map.groupBy(gaps, (gap) => key(gap.topic, gap.partition));
+  const missing = grouped(gaps, (gap) => key(gap.topic, gap.partition));
   for (const row of partitions) {
     row.counts = counts.get(key(row.topic, row.partition)) ?? [];
     row.gaps = missing.get(key(row.topic, row.partition)) ?? [];
@@ -117,6 +117,12 @@ const SECTIONS = {
   storage: storageSection,
 };
 
+/** Say that something failed, in place of a page that is silently empty. */
+function showError({ message }) {
+  byId("overview-body").append(note(`This page cannot show all of its figures: ${message}`));
+}
+
+addEventListener("error", showError);
 const report = readReport();
 assignFindings(report.partitions, report.findings);
 for (const [id, section] of Object.entries(SECTIONS)) {

@@ -23,11 +23,7 @@ function findingItem(finding) {
       "p",
       { class: "subject" },
       subject,
-      make(
-        "span",
-        { class: "tag", title: "The limit in seeds/limits.csv" },
-        nameOf(finding.limit),
-      ),
+      make("span", { class: "tag", title: "The limit in seeds/limits.csv" }, nameOf(finding.limit)),
     ),
     make("p", null, prose(finding.text)),
     make("p", { class: "remedy" }, prose(finding.remedy)),
@@ -113,8 +109,7 @@ function overviewSection() {
 const AGES = "Ages are counted back from the moment of the report.";
 
 function aboutStatus() {
-  if (report.findings.length)
-    return `These are beyond a limit in seeds/limits.csv. ${AGES}`;
+  if (report.findings.length) return `These are beyond a limit in seeds/limits.csv. ${AGES}`;
   if (report.problems.length)
     return "Nothing that could be read is beyond a limit in seeds/limits.csv.";
   return `Nothing is beyond a limit in seeds/limits.csv. ${AGES}`;

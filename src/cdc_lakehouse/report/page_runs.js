@@ -81,7 +81,7 @@ function scaleRow(seconds) {
 /** Draw the parts that took longest, in the order in which they began. */
 function timeLine(run) {
   const seconds = Math.max(run.seconds, largest(run.steps, ended), 0.001);
-  const parts = [...Map.groupBy(run.steps, (step) => step.part)];
+  const parts = [...grouped(run.steps, (step) => step.part)];
   const longest = sorted(parts, ([, steps]) => total(steps, "seconds"), true).slice(0, PARTS);
   const drawn = sorted(
     longest,

@@ -155,6 +155,7 @@ class Table {
       this.open[isOpen ? "add" : "delete"](row);
       opened?.remove();
       opened = isOpen ? this.#opened(row, button) : null;
+      if (!opened) button.removeAttribute("aria-controls");
       if (opened && element.parentNode) element.after(opened);
       dropCharts();
     };

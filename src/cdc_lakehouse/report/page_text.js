@@ -178,6 +178,17 @@ const codes = (text) =>
 /** Show a remark of the page itself. */
 const note = (text) => make("p", { class: "note" }, codes(text));
 
+/** Return rows by what `value` finds in them; Map.groupBy is too young for some browsers. */
+function grouped(rows, value) {
+  const groups = new Map();
+  for (const row of rows) {
+    const key = value(row);
+    if (groups.has(key)) groups.get(key).push(row);
+    else groups.set(key, [row]);
+  }
+  return groups;
+}
+
 const largest = (rows, value) => rows.reduce((most, row) => Math.max(most, value(row)), 0);
 
 /** Show how large a part of a whole is, for those who see; the number stands beside it. */

@@ -26,7 +26,7 @@ const total = (rows, field) => rows.reduce((sum, row) => sum + (row[field] ?? 0)
 
 /** Give each partition the findings that name it, as `shop.orders` or as `shop.orders/0`. */
 function assignFindings(partitions, findings) {
-  const byTopic = Map.groupBy(partitions, (partition) => partition.topic);
+  const byTopic = grouped(partitions, (partition) => partition.topic);
   for (const finding of findings) {
     const [, topic, number] =
       /^([^]*?)[\s,:/[#-]+(?:partition\s+)?(\d+)\]?$/.exec(finding.subject) ?? [];
