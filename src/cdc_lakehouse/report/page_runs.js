@@ -1,6 +1,7 @@
 // The last runs: when which of their steps was at work.
 
 const PARTS = 24; // that are drawn; the table has all
+const LABELLED = 0.045; // of the time of the run; the bar of a shorter step has no room for its name
 
 /** Put the steps of a part into as few lanes as keep those apart that overlap. */
 function lanesOf(steps) {
@@ -42,7 +43,8 @@ function stepText(step) {
 }
 
 function stepBar(step, seconds) {
-  const element = make("span", { class: "step", title: stepText(step) }, visible(step.name));
+  const name = step.seconds > LABELLED * seconds ? visible(step.name) : "";
+  const element = make("span", { class: "step", title: stepText(step) }, name);
   element.style.left = `${(100 * step.began) / seconds}%`;
   element.style.width = `${(100 * step.seconds) / seconds}%`;
   return element;
