@@ -497,8 +497,9 @@ def test_all_of_it_is_reached_by_keyboard(typical):
     typical.get_by_role("button", name="Details of crm.notes").focus()
     typical.keyboard.press("Enter")
     assert typical.locator("#topics .detail").count() == 1
-    outline = "getComputedStyle(document.activeElement).outlineStyle"
-    assert typical.evaluate(outline) == "solid"
+    outline = "(({ outlineStyle, outlineWidth }) => [outlineStyle, outlineWidth])"
+    style = "(getComputedStyle(document.activeElement))"
+    assert typical.evaluate(outline + style) == ["solid", "2px"]
 
 
 def test_the_accessibility_tree_names_all_that_it_has(typical):
@@ -527,7 +528,7 @@ def test_the_accessibility_tree_names_all_that_it_has(typical):
     ids = typical.evaluate("[...document.querySelectorAll('[id]')].map((element) => element.id)")
     assert len(ids) == len(set(ids))
     levels = typical.evaluate(
-        "[...document.querySelectorAll('h1,h2,h3')].map((h) => +h.tagName[1])"
+        "[...document.querySelectorAll('h1,h2,h3,h4,h5,h6')].map((h) => +h.tagName[1])"
     )
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
