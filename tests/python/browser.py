@@ -10,7 +10,7 @@ PACKAGES = ("chromium", "fonts-dejavu-core")
 
 
 def fetch_chromium():
-    """Install Chromium with apt-get, if there is none; that takes root, or sudo without a password."""
+    """Install Chromium with apt-get, as root or by sudo, if there is none."""
     if find_chromium():
         return
     if not shutil.which("apt-get"):
@@ -26,7 +26,7 @@ def fetch_chromium():
         )
         if done.returncode:
             sys.exit(
-                f"browser.py: there is no Chromium, and apt-get could not install it:\n{done.stdout}"
+                f"browser.py: there is no Chromium, and apt-get cannot install it:\n{done.stdout}"
                 f"\nInstall it by hand: apt-get install {' '.join(PACKAGES)}"
             )
 
@@ -38,7 +38,7 @@ def find_chromium():
 
 @contextmanager
 def open_browser():
-    """Start Chromium, and yield it as Playwright's `Browser`; it reaches no network but loopback."""
+    """Start Chromium, and yield it as the `Browser` of Playwright."""
     from playwright.sync_api import sync_playwright
 
     assert find_chromium(), "There is no Chromium: run `python tests/python/browser.py`."

@@ -30,11 +30,11 @@ LEVELS = (
         f"{PACKAGE}.engine": "what a run reads, and how a model writes what it made of that",
         f"{PACKAGE}.gold": "source tables, their types, and the models that add-table writes",
     },
+    {f"{PACKAGE}.report": "what is known of a lakehouse, what is beyond a limit, and the page"},
     {
         f"{PACKAGE}.operate": "what a person does with what has landed: replay, erase, expire",
         ADAPTER: "the dbt adapter: the engine, as macros ask it",
     },
-    {f"{PACKAGE}.report": "what is known of a lakehouse, findings beyond limits, and the page of it"},
     {f"{PACKAGE}.serve": "a process that stays: SQL for others, runs on a schedule, figures"},
     {
         f"{PACKAGE}.console": "the command line, and every text that it prints",

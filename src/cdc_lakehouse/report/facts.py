@@ -11,7 +11,8 @@ class Finding:
     """Something that a person should look at.
 
     Attributes:
-        limit: the name of the limit that it is beyond, as seeds/limits.csv has it.
+        limit: the name of the limit that it is beyond, as seeds/limits.csv has it; `error` if
+            something could not be looked at.
         subject: the topic, the partition or the table, for example `shop.orders`.
         text: what was found, and beyond which limit, in one sentence.
         remedy: what to do or where to look, in one sentence or command.
@@ -31,7 +32,8 @@ class Partition:
         messages: that came in, each once; of the counts below, `row_changes` to `rejected` say
             what became of them. A message may have several row changes.
         snapshots, inserts, updates, deletes: row changes by operation.
-        unprocessed: messages that have landed and are not in silver yet.
+        unprocessed: messages that have landed and are not in silver yet;
+        unprocessed_since: when the ingest that landed the first of them began.
         missing_offsets: between the first and the last, that no message has.
         produced_at: when its producer, or the capturing tool, wrote the latest message.
         committed_at: when the source committed the latest change that is processed.
@@ -58,6 +60,7 @@ class Partition:
     duplicates: int = 0
     late_changes: int = 0
     unprocessed: int = 0
+    unprocessed_since: float | None = None
     missing_offsets: int = 0
     first_offset: int | None = None
     last_offset: int | None = None
@@ -173,6 +176,7 @@ class SourceTable:
     late_changes: int
     duplicates: int
     committed_at: float | None
+    ingested_at: float | None
     processed_at: float | None
     delay_seconds: float | None
     has_model: bool

@@ -1,4 +1,4 @@
-"""The HTTP endpoint of a served lakehouse: /health, /ready and /metrics."""
+"""The HTTP endpoint of a served lakehouse: the report, /health, /ready and /metrics."""
 
 import threading
 from collections.abc import Callable
@@ -11,19 +11,26 @@ from pyspark.errors import PySparkException
 from cdc_lakehouse.errors import LakehouseError, short_message
 
 PLAIN = "text/plain; charset=utf-8"
+HTML = "text/html; charset=utf-8"
 
 
 class Pages:
     """Answers in threads of its own until it is closed."""
 
     def __init__(
-        self, host: str, port: int, trouble: Callable[[], str], figures: Callable[[], bytes]
+        self,
+        host: str,
+        port: int,
+        trouble: Callable[[], str],
+        figures: Callable[[], bytes],
+        report: Callable[[], bytes],
     ) -> None:
         """Begin to answer.
 
         Args:
             trouble: returns what keeps it from answering SQL; nothing if all is well.
             figures: returns the text of /metrics.
+            report: returns the page of /.
         """
 
         class Handler(BaseHTTPRequestHandler):
@@ -36,12 +43,17 @@ class Pages:
                     said = trouble() or ("" if pages.is_ready else "starting")
                     self._say(503 if said else 200, said or "ready")
                 elif path == "/metrics":
-                    try:
-                        self._say(200, figures(), CONTENT_TYPE_LATEST)
-                    except (PySparkException, Py4JError, LakehouseError, OSError) as error:
-                        self._say(500, short_message(error))
+                    self._ask(figures, CONTENT_TYPE_LATEST)
+                elif path == "/":
+                    self._ask(report, HTML)
                 else:
-                    self._say(404, "There are /health, /ready and /metrics.")
+                    self._say(404, "There are /, /health, /ready and /metrics.")
+
+            def _ask(self, make: Callable[[], bytes], kind: str) -> None:
+                try:
+                    self._say(200, make(), kind)
+                except (PySparkException, Py4JError, LakehouseError, OSError) as error:
+                    self._say(500, short_message(error))
 
             def _say(self, code: int, text: str | bytes, kind: str = PLAIN) -> None:
                 body = text if isinstance(text, bytes) else f"{text}\n".encode()

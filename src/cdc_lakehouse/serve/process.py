@@ -20,6 +20,7 @@ from cdc_lakehouse.serve.clients import Clients, WriteLock
 from cdc_lakehouse.serve.figures import Figures
 from cdc_lakehouse.serve.news import Look, News
 from cdc_lakehouse.serve.pages import Pages
+from cdc_lakehouse.serve.report import Report
 
 Run = Callable[[AbstractContextManager[None]], int]
 TICK = 0.5  # seconds between two looks whether Spark is there
@@ -32,7 +33,7 @@ class Request:
 
     Attributes:
         host, port: where Thrift answers.
-        http_host, http_port: where /health, /ready and /metrics do.
+        http_host, http_port: where the report, /health, /ready and /metrics do.
         options: of Spark's Thrift server, by their names in Hive.
         every: seconds from the end of a run to the beginning of the next.
         look: at the source, between runs; what changes there begins a run at once.
@@ -73,7 +74,8 @@ def serve(request: Request, spark: SparkSession, project: Path, run: Run | None)
     gone = partial(gone_spark, spark)
     lock = WriteLock(functions.renew)
     with ExitStack() as stack:
-        pages = Pages(request.http_host, request.http_port, gone, figures.text)
+        report = Report(spark, project)
+        pages = Pages(request.http_host, request.http_port, gone, figures.text, report.page)
         stack.callback(pages.close)
         server = thrift.start(spark, request.host, request.port, request.options)
         stack.callback(server.stop)
@@ -84,7 +86,7 @@ def serve(request: Request, spark: SparkSession, project: Path, run: Run | None)
         pages.is_ready = True
         progress(
             f"SQL at jdbc:hive2://{request.host}:{request.port}, "
-            f"figures at http://{request.http_host}:{request.http_port}/metrics"
+            f"the report at http://{request.http_host}:{request.http_port}/, figures at /metrics"
         )
         news = News(spark, request.look) if request.look else None
         due = time.monotonic()

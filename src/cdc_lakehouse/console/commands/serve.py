@@ -24,7 +24,10 @@ def add(commands: Commands) -> None:
     command.add_argument("--host", default="127.0.0.1", help="of Thrift; default: 127.0.0.1")
     command.add_argument("--port", type=int, default=10000, help="of Thrift; default: 10000")
     command.add_argument(
-        "--http-host", metavar="HOST", default="127.0.0.1", help="of /health, /ready, /metrics"
+        "--http-host",
+        metavar="HOST",
+        default="127.0.0.1",
+        help="of the report, /health, /ready, /metrics",
     )
     command.add_argument(
         "--http-port", metavar="PORT", type=int, default=10080, help="default: 10080"

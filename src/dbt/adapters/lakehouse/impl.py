@@ -23,6 +23,7 @@ from dbt.adapters.lakehouse.connections import (
     LakehouseConnectionManager,
     short_errors,
 )
+from dbt.adapters.lakehouse.findings import FindingsAdapter
 from dbt.adapters.lakehouse.gold import GoldAdapter
 from dbt.adapters.lakehouse.passed_tests import PassedTestsAdapter
 from dbt.adapters.lakehouse.seeds import SeedsAdapter
@@ -35,7 +36,7 @@ DEFINITION = "cdc_lakehouse.definition"
 
 
 class LakehouseAdapter(
-    GoldAdapter, SilverAdapter, SummariesAdapter, PassedTestsAdapter, SeedsAdapter
+    GoldAdapter, SilverAdapter, SummariesAdapter, PassedTestsAdapter, FindingsAdapter, SeedsAdapter
 ):
     """The adapter: what models, materializations and macros can ask."""
 

@@ -1,0 +1,149 @@
+"""What the report asks in SQL: of the views of silver, and of the change log where none says it.
+
+Columns have the names of the facts that they become.
+"""
+
+import shlex
+from collections.abc import Iterable
+
+from pyspark.sql import Row
+
+from cdc_lakehouse.sql import identifier, quoted
+
+MOST_ROWS = 1_000  # of gaps, drift and reasons: what a person looks through
+
+PARTITIONS = """
+    select
+        topic, partition, messages, row_changes, snapshots, inserts, updates, deletes, truncates,
+        schema_changes, heartbeats, transaction_markers, controls, rejected,
+        repeated_changes as duplicates, late_changes, missing_offsets, first_offset, last_offset,
+        last_committed_at as committed_at, last_ingested_at as ingested_at
+    from silver.message_accounting
+    order by topic, partition
+"""
+PROGRESS = """
+    select
+        topic, partition, max_by(format, last_processed_at) as format,
+        max(last_processed_at) as processed_at, max(last_commit).delay / 1000000 as delay_seconds
+    from silver.outcome_counts
+    group by topic, partition
+"""
+PRODUCED = """
+    select topic, partition, max(coalesce(produced_at, committed_at)) as produced_at
+    from silver.events
+    group by topic, partition
+"""
+# What has been processed is in the commits of bronze up to the mark.
+WAITING = """
+    select
+        topic, partition, max(format) as format, count(*) as unprocessed,
+        min(ingested_at) as unprocessed_since
+    from bronze.messages
+    where _metadata.row_commit_version > {mark}
+    group by topic, partition
+"""
+EXTENT = """
+    select
+        min(ingested_at) as first, max(ingested_at) as last,
+        count(distinct topic, partition) as partitions
+    from silver.events
+"""
+ARRIVALS = """
+    select
+        topic, partition, floor(unix_seconds(ingested_at) / {span}) * {span} as began,
+        count_if(row_number = 0) as messages, count_if(kind = 'rejected') as rejected
+    from silver.events
+    group by topic, partition, floor(unix_seconds(ingested_at) / {span})
+    order by began
+"""
+GAPS = f"""
+    select topic, partition, first_offset, last_offset, 'unread' as reason, found_at
+    from bronze.offset_gaps
+    union all
+    select topic, partition, first_offset, last_offset, reason, removed_at as found_at
+    from bronze.removed_messages
+    order by found_at desc, topic, partition, first_offset
+    limit {MOST_ROWS}
+"""
+REJECTED = f"""
+    select
+        topic, format, reject_reason, count(*) as messages, min(offset) as first_offset,
+        max(offset) as last_offset, max(ingested_at) as last_ingested_at,
+        min_by(reject_detail, struct(ingested_at, partition, offset)) as first_detail,
+        min_by(
+            struct(topic, partition, offset, bronze_version), struct(ingested_at, partition, offset)
+        ) as first,
+        max_by(
+            struct(topic, partition, offset, bronze_version), struct(ingested_at, partition, offset)
+        ) as last
+    from silver.events
+    where kind = 'rejected'
+    group by topic, format, reject_reason
+    order by messages desc, topic, reject_reason
+    limit {MOST_ROWS}
+"""
+DRIFT = f"""
+    select
+        database_name, schema_name, table_name, column_name as column, drift, previous_name,
+        previous_type, column_type as type,
+        coalesce(ddl_committed_at, committed_at) as committed_at,
+        topic, partition, offset, ddl
+    from silver.schema_drift
+    order by committed_at desc, database_name, table_name, column_name
+    limit {MOST_ROWS}
+"""
+SOURCE_TABLES = """
+    select
+        database_name, schema_name, table_name, changes, late_changes,
+        repeated_changes as duplicates, last_committed_at as committed_at,
+        last_ingested_at as ingested_at, last_processed_at as processed_at,
+        last_delay_seconds as delay_seconds
+    from silver.table_accounting
+    order by database_name, schema_name, table_name
+"""
+PROBLEMS = """
+    select table_name, column_name, code, problems, first_text
+    from gold.gold_problems
+    order by table_name, column_name, code
+"""
+
+
+def rows_of(name: str) -> str:
+    """Return the query of how many rows a gold table has, and of its latest change."""
+    return (
+        f"select {quoted(name)} as table, count(*) as rows, max(_committed_at) as changed_at "
+        f"from gold.{identifier(name)}"
+    )
+
+
+def samples(places: Iterable[Row], size: int) -> str:
+    """Return the query of the first bytes of messages.
+
+    Args:
+        places: rows with topic, partition, offset and bronze_version.
+        size: how many bytes of each.
+    """
+    named = ", ".join(
+        f"({quoted(place.topic)}, {place.partition}, {place.offset}, {place.bronze_version})"
+        for place in places
+    )
+    return f"""
+        select
+            messages.topic, messages.partition, messages.offset,
+            substring(messages.value, 1, {size}) as value, length(messages.value) as size
+        from bronze.messages as messages
+        inner join values {named} as places (topic, partition, offset, bronze_version)
+            on
+                messages.topic = places.topic
+                and messages.partition = places.partition
+                and messages.offset = places.offset
+                and messages._metadata.row_commit_version = places.bronze_version
+        order by messages.topic, messages.partition, messages.offset
+    """
+
+
+def replay_command(topic: str, reason: str) -> str:
+    """Return the command that requeues the messages of a topic that were rejected for a reason."""
+    if reason == "unrouted_topic":
+        return "lakehouse reroute"
+    return f"lakehouse replay --reason {reason} --topic {shlex.quote(topic)}"
