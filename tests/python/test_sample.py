@@ -65,6 +65,7 @@ def test_a_warning_names_the_view_to_look_at(sample):
     said = "".join(path.read_text() for path in (sample.home / "logs").glob("dbt.log*"))
     assert "messages_are_not_rejected: look at silver.rejected_by_reason and" in said
     assert "look at gold.gold_problems." in said
+    assert "limits_are_kept_message_accounting_: look at what `lakehouse check` prints." in said
 
 
 def test_everything_is_landed(sample):
@@ -135,6 +136,112 @@ def test_rejected_messages_keep_their_bytes(sample):
     assert rejected["shop.payments", 28][0] == "not_avro"
     assert rejected["legacy.audit", 1] == ("unrouted_topic", audit[1])
     assert len(rejected) == 5
+
+
+def _look():
+    """Look at the lakehouse twice, without values and with them; return both pages, too."""
+    from cdc_lakehouse.report.findings import findings
+    from cdc_lakehouse.report.limits import read_limits
+    from cdc_lakehouse.report.looking import Looker
+    from cdc_lakehouse.report.page import page
+    from dbt.adapters.lakehouse.connections import root_session
+
+    looked = []
+    for has_values in (False, True):
+        facts = Looker(root_session({}), PROJECT, has_values).look()
+        found = findings(facts, read_limits(PROJECT))
+        looked.append((facts, found, page(facts, found)))
+    return looked
+
+
+@pytest.fixture(scope="module")
+def looked(sample):
+    return sample.process.submit(_look).result()
+
+
+def test_the_report_accounts_for_every_message(looked):
+    facts, _, _ = looked[0]
+    with open(SAMPLES / "expected" / "accounting.csv", newline="") as file:
+        expected = {row["topic"]: row for row in csv.DictReader(file)}
+    of_topic = {topic: [p for p in facts.partitions if p.topic == topic] for topic in expected}
+    for topic, row in expected.items():
+        for name, column in {
+            "messages": "messages",
+            "rejected": "rejected",
+            "row_changes": "rows",
+        }.items():
+            found = sum(getattr(partition, name) for partition in of_topic[topic])
+            assert found == int(row[column]), (topic, name)
+        landed = [each for each in facts.arrivals if each.topic == topic]
+        assert sum(each.messages for each in landed) == int(row["messages"])
+        assert sum(each.rejected for each in landed) == int(row["rejected"])
+    assert sum(map(len, of_topic.values())) == len(facts.partitions)
+
+
+def test_the_report_says_when(looked):
+    facts, _, _ = looked[0]
+    (orders,) = (p for p in facts.partitions if p.topic == "shop.orders")
+    # The last change of the topic's file: `es`, and `ts` 0.74 s after it.
+    assert (orders.committed_at, orders.produced_at) == (1794384000.0, 1794384000.74)
+    assert orders.committed_at < orders.ingested_at < orders.processed_at < facts.made_at
+    assert orders.delay_seconds == pytest.approx(orders.processed_at - orders.committed_at)
+    assert {p.format for p in facts.partitions if p.topic == "shop.orders"} == {"dts_canal"}
+
+
+def test_the_report_finds_what_is_wrong(looked):
+    facts, found, _ = looked[0]
+    assert facts.problems == ()
+    rejected = [
+        (f.subject, f.text.partition(" (")[0]) for f in found if f.limit == "rejected_share"
+    ]
+    assert rejected == [
+        ("legacy.audit", "2 of 2 messages are rejected"),
+        ("shop.orders", "1 of 53 messages are rejected"),
+        ("shop.payments", "1 of 38 messages are rejected"),
+        ("vendor.oms_default", "1 of 4 messages are rejected"),
+    ]
+    assert [f.subject for f in found if f.limit == "problems"] == ["order_items", "orders"]
+
+
+def test_the_report_shows_drift_gold_runs_and_files(looked):
+    facts, _, _ = looked[0]
+    drift = {(d.table, d.column): (d.drift, d.ddl) for d in facts.drift}
+    assert drift["shop.orders", "note"] == (
+        "new",
+        "ALTER TABLE orders ADD COLUMN note varchar(200)",
+    )
+    assert drift["inventory.products2", "other"] == ("vanished", None)
+    tables = {table.table: table for table in facts.gold_tables}
+    for table in CURRENT_TABLES:
+        assert tables[table].rows == len(expected_rows(table))
+    assert [p.column for p in tables["orders"].problems] == ["shipped_at"]
+    assert {t.table for t in facts.source_tables if t.has_model} == {
+        *("crm.customers", "shop.order_items", "shop.orders", "shop.payments")
+    }
+    assert {"dbt-build", "ingest-files"} <= {run.command for run in facts.runs}
+    stored = {each.table: each for each in facts.stored}
+    assert stored["bronze.messages"].rows == 160
+    assert all(each.files and each.bytes for each in facts.stored if each.rows)
+
+
+def test_the_report_has_values_of_rows_only_where_they_are_wanted(looked):
+    (without, _, masked), (with_values, _, whole) = looked
+    (torn,) = (r for r in with_values.rejected if r.topic == "shop.orders")
+    assert (torn.reason, torn.samples[0].offset) == ("not_json", 21)
+    line = (LANDING / "shop.orders" / "orders.jsonl").read_bytes().splitlines()[21].decode()
+    assert torn.samples[0].text == line[:300]
+    assert "Via Roma 1" in line and "Via Roma 1" in whole and "Via Roma 1" not in masked
+    (hidden,) = (r for r in without.rejected if r.topic == "shop.orders")
+    assert hidden.samples[0].text.startswith(
+        '{"xxxx":[{"xx":"0000","xxxxxxxx_xx":"0","xxxxxx":"xxxx",'
+    )
+    assert hidden.detail is None
+    assert hidden.replay == "lakehouse replay --reason not_json --topic shop.orders"
+    problems = [p for table in without.gold_tables for p in table.problems]
+    assert problems and all(problem.first_text is None for problem in problems)
+    with open(SAMPLES / "expected" / "problems.csv", newline="") as file:
+        texts = [json.dumps(row["text"]) for row in csv.DictReader(file)]
+    assert all(text in whole and text not in masked for text in texts)
 
 
 def test_copies_are_counted_and_shown_once(sample):

@@ -112,10 +112,20 @@ def test_another_project_is_refused(served, tmp_path):
     assert f"is served for the project {served.project}, and this is {other}." in said
 
 
+def _waiting(page):
+    """Return how many messages wait for silver, as the report tells it."""
+    code, text = page
+    assert code == 200, text
+    held = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', text)[1])
+    partitions = held["facts"][list(held["columns"]["Facts"]).index("partitions")]
+    place = held["columns"]["Partition"].index("unprocessed")
+    return sum(partition[place] for partition in partitions)
+
+
 def test_health_and_figures(served):
     assert served.page("/health") == (200, "alive\n")
     assert served.page("/ready") == (200, "ready\n")
-    assert served.page("/")[0] == 404
+    assert served.page("/other")[0] == 404
     figures = served.figures()
     assert figures["lakehouse_messages", "lab.things"] == served.sent
     assert figures["lakehouse_unprocessed_messages", "lab.things"] == 0
@@ -124,7 +134,9 @@ def test_health_and_figures(served):
     served.send("late")
     served.lakehouse("ingest", "files", served.landing)
     assert served.figures()["lakehouse_unprocessed_messages", "lab.things"] == 1
+    assert _waiting(served.page("/")) == 1
     served.dbt("run")
+    assert _waiting(served.page("/")) == 0
     assert served.figures()["lakehouse_unprocessed_messages", "lab.things"] == 0
 
 

@@ -50,7 +50,7 @@ EXTENT = """
 """
 ARRIVALS = """
     select
-        topic, partition, floor(unix_seconds(ingested_at) / {span}) * {span} as began,
+        topic, partition, double(floor(unix_seconds(ingested_at) / {span}) * {span}) as began,
         count_if(row_number = 0) as messages, count_if(kind = 'rejected') as rejected
     from silver.events
     group by topic, partition, floor(unix_seconds(ingested_at) / {span})
