@@ -13,7 +13,7 @@ from shop import write_messages
 
 from cdc_lakehouse.console import run
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.ingest.landing import bytes_to_land
+from cdc_lakehouse.ingest.delivered import bytes_to_land
 
 BROKEN = "models/gold/lab/broken.sql"
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.console.show import show_tables
 from cdc_lakehouse.delta.log import is_table
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.ingest.landing import bytes_to_land
+from cdc_lakehouse.ingest.delivered import bytes_to_land
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import failing_in_short
 from cdc_lakehouse.runtime.stopping import REQUESTED

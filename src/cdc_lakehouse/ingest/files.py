@@ -7,7 +7,7 @@ import re
 import stat
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +19,6 @@ import pyarrow.parquet as pq
 
 from cdc_lakehouse.bronze.deliveries import LARGE
 from cdc_lakehouse.errors import DISK_FULL, cannot_write
-from cdc_lakehouse.runtime.paths import work_dir
 
 PARQUET = ".parquet"
 LINES = tuple(end + gz for end in (".json", ".jsonl", ".txt") for gz in ("", ".gz"))
@@ -64,6 +63,7 @@ class File:
     topic: str | None = None
     partition: int | None = None
     note: str = ""
+    read: int = 0  # bytes of the file that have been read to be staged
     bytes: int = 0  # of the values
     longest: int = 0  # bytes of a value
     messages: Counter[str] = field(default_factory=Counter)  # by topic
@@ -71,26 +71,6 @@ class File:
     # The first and the last offset of each topic and partition, and whether all rise.
     offsets: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     rises: bool = True
-
-
-def find_files(root: str, refuse: Callable[[str, Exception], None]) -> Iterator[str]:
-    """Yield the files below `root` in the order of their paths; `refuse` what is no such file."""
-    own = ("warehouse", "tmp", "metastore_db", "locks", "leases", "removals", "timings")
-    own = {str(work_dir() / name) for name in own}
-    found, walk = [root], ()
-    if os.path.isdir(root):
-        found, walk = [], os.walk(root, onerror=lambda error: refuse(error.filename, error))
-    for folder, inner, names in walk:
-        inner[:] = [n for n in inner if n[0] not in "._" and os.path.join(folder, n) not in own]
-        found += [os.path.join(folder, name) for name in names]
-    for path in sorted(found):
-        name = os.path.basename(path).lower()
-        if name[0] in "._" or name.endswith(".crc"):
-            continue
-        if name.endswith((PARQUET, *LINES)):
-            yield path
-        else:
-            refuse(path, UNKNOWN)
 
 
 def describe(path: str) -> File:
@@ -148,6 +128,8 @@ def stage(file: File, folder: Path) -> File:
         if isinstance(error, OSError) and error.errno in DISK_FULL:
             raise cannot_write(folder, error) from None
         raise
+    finally:
+        file.read = file.size  # there is no more to be read, sound or not
     return file
 
 
@@ -211,15 +193,16 @@ def _row_groups(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _line_batches(file: File) -> Iterator[pa.RecordBatch]:
-    opened = gzip.open if file.path.lower().endswith(".gz") else open
-    if opened is gzip.open and file.size == 0:
+    is_compressed = file.path.lower().endswith(".gz")
+    if is_compressed and file.size == 0:
         raise EOFError  # gzip takes no bytes at all for a whole file
     modified_at = pa.scalar(file.modified_at_ns // 1000, pa.timestamp("us", "UTC"))
     same = {"topic": file.topic, "partition": file.partition}
     same |= {"timestamp": modified_at, "timestampType": 0}
     first = 0
-    with opened(file.path, "rb") as lines:
+    with open(file.path, "rb") as raw, gzip.open(raw) if is_compressed else raw as lines:
         while values := _take_lines(lines, first):
+            file.read = raw.tell()
             columns = {name: pa.repeat(value, len(values)) for name, value in same.items()}
             columns["offset"] = pa.array(range(first, first + len(values)))
             yield pa.record_batch(columns | {"value": pa.array(values, pa.binary())})
@@ -260,7 +243,10 @@ def _parquet_batches(file: File) -> Iterator[pa.RecordBatch]:
         groups = [parquet.metadata.row_group(n) for n in range(parquet.num_row_groups)]
         largest = max((g.total_byte_size // g.num_rows for g in groups if g.num_rows), default=0)
         rows = min(BATCH_ROWS, max(1, BATCH_BYTES // max(1, largest)))
-        yield from parquet.iter_batches(rows, columns=[n for n in STAGED.names if n in names])
+        share = file.size / max(1, parquet.metadata.num_rows)  # bytes of a row
+        for batch in parquet.iter_batches(rows, columns=[n for n in STAGED.names if n in names]):
+            yield batch
+            file.read += round(batch.num_rows * share)
 
 
 def _as_staged(batch: pa.RecordBatch, target: pa.Field) -> pa.Array:

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,22 +15,23 @@ from pyspark.sql import Row, SparkSession
 
 from cdc_lakehouse.bronze import deliveries, operations
 from cdc_lakehouse.bronze import tables as bronze
-from cdc_lakehouse.delta.log import bytes_since, committed_at
+from cdc_lakehouse.delta.log import bytes_since
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.ingest.delivered import existing, find_files
 from cdc_lakehouse.ingest.files import (
     UNFIT,
     File,
     come_once,
     describe,
     digest_of,
-    find_files,
     is_parquet,
     stage,
 )
-from cdc_lakehouse.ingest.report import IngestReport, problem, progress
+from cdc_lakehouse.ingest.report import IngestReport, problem
 from cdc_lakehouse.routes import Routes, read_routes
 from cdc_lakehouse.runtime.locks import hold, hold_to_commit
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path, work_dir
+from cdc_lakehouse.runtime.progress import rows_read, say, showing
 from cdc_lakehouse.runtime.session import MANY_BYTES, compile_plans, open_session, stopping
 from cdc_lakehouse.runtime.standalone import is_cluster
 from cdc_lakehouse.runtime.timings import Recorder, Step
@@ -38,7 +39,6 @@ from cdc_lakehouse.storage.files import Location, make_folder, remove_tree
 from cdc_lakehouse.storage.objects import ObjectPath
 
 APPLICATION = "lakehouse ingest files"
-COMPRESSION = 8  # times that the text of messages is longer than it is in a table
 
 
 def ingest_files(
@@ -63,7 +63,7 @@ def ingest_files(
         LakehouseError: nothing could be done: no such path, no readable routes, another ingest at
             work, Spark failed. A file that cannot be landed is a problem in the report instead.
     """
-    root = _existing(path)
+    root = existing(path)
     if topic == "":
         raise LakehouseError("The topic is empty. Name one, or leave --topic out.")
     routes = read_routes(Path(project_dir))
@@ -72,33 +72,6 @@ def ingest_files(
         report = _Ingest(spark, routes, staging, timings).run(root, topic)
         report.notes += filter(None, [timings.finish("ingest-files", spark)])
     return report
-
-
-def bytes_to_land(path: str | Path) -> int:
-    """Estimate how many bytes of bronze the new files below `path` will take, without Spark.
-
-    New is what was written after the last ingest that has landed something.
-
-    Raises:
-        LakehouseError: there is no such path.
-    """
-    root = _existing(path)
-    last = committed_at(bronze.folder_of(bronze.LANDED_FILES))
-    size = 0
-    for name in find_files(root, lambda path, error: None):
-        with suppress(OSError):
-            status = os.stat(name)
-            if status.st_mtime > last:
-                is_compressed = is_parquet(name) or name.lower().endswith(".gz")
-                size += status.st_size // (1 if is_compressed else COMPRESSION)
-    return size
-
-
-def _existing(path: str | Path) -> str:
-    root = os.path.abspath(path)
-    if not os.path.exists(root):
-        raise LakehouseError(f"{root} does not exist. Name a folder or a file to land.")
-    return root
 
 
 @contextmanager
@@ -141,9 +114,13 @@ class _Ingest:
             known, batch = self.known_files(root)
             paths = list(find_files(root, self.refuse))
             self.report.found = len(paths)
-            new = [file for path in paths if (file := self.new_file(path, known.get(path, [])))]
-        progress(f"{len(paths):,} files found, {len(new):,} of them new")
-        with self.step("reads and stages files") as step:
+            new = self.new_files(paths, known)
+        say(f"{len(paths):,} files found, {len(new):,} of them new")
+        size = sum(file.size for file in new)
+        with (
+            self.step("reads and stages files") as step,
+            showing("reads files", size, "bytes", lambda: sum(file.read for file in new)),
+        ):
             files = self.stage_new(new, known, topic)
             step.bytes_read += sum(file.size for file in files)
             step.rows_read += sum(file.messages.total() for file in files)
@@ -185,7 +162,7 @@ class _Ingest:
 
     def finish_interrupted(self, rows: list[Row], batch: int) -> None:
         """Land what an earlier run wrote down but was stopped from landing, if it is unchanged."""
-        progress(f"completing an interrupted run of {len(rows):,} files")
+        say(f"completing an interrupted run of {len(rows):,} files")
         files = [file for row in rows if (file := self.stage_intended(row))]
         same = {file.path for file in files}
         deliveries.forget_files(
@@ -203,6 +180,15 @@ class _Ingest:
         except UNFIT:
             pass  # if it still exists, it is looked at again as a new file, and reported there
         return None
+
+    def new_files(self, paths: list[str], known: dict[str, list[Row]]) -> list[File]:
+        new, looked = [], 0
+        with showing("looks for new files", len(paths), "files", lambda: looked):
+            for path in paths:
+                file = self.new_file(path, known.get(path, []))
+                new += [file] if file else []
+                looked += 1
+        return new
 
     def new_file(self, path: str, landed: list[Row]) -> File | None:
         try:
@@ -256,7 +242,9 @@ class _Ingest:
         formats = {t: self.routes.format_of(t) for file in files for t in file.messages}
         if formats:
             compile_plans(self.spark, sum(file.bytes for file in files) > MANY_BYTES)
-            with self.staged_for_workers() as staged:
+            messages = sum(file.messages.total() for file in files)
+            appended = showing("appends", messages, "messages", rows_read(self.spark))
+            with self.staged_for_workers() as staged, appended:
                 self.append(staged, formats, batch, come_once(files))
         for left_over in self.staging.iterdir():
             left_over.unlink()
@@ -266,7 +254,7 @@ class _Ingest:
             self.report.notes += [file.note] if file.note else []
         self.report.formats |= formats
         self.report.files += len(files)
-        progress(f"{len(files):,} files landed")
+        say(f"{len(files):,} files landed")
 
     @contextmanager
     def staged_for_workers(self) -> Iterator[Location]:

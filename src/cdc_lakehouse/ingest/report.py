@@ -1,6 +1,5 @@
 """What a run of an ingest landed, and what it could not."""
 
-import sys
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -47,8 +46,3 @@ def problem(path: str, error: Exception) -> str:
     kind = "Parquet" if is_parquet(path) else "gzip"
     reason = (short_message(error).splitlines() or ["no reason given"])[0].strip(" .")
     return f"{shown} is not a sound {kind} file: {reason}. Deliver it again, whole."
-
-
-def progress(text: str) -> None:
-    """Tell a person who waits what has been done so far."""
-    print(f"lakehouse: {text}", file=sys.stderr, flush=True)

@@ -34,6 +34,7 @@ from cdc_lakehouse.runtime.locks import (
     known_locks,
 )
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path, work_dir
+from cdc_lakehouse.runtime.progress import showing
 from cdc_lakehouse.runtime.served import join_served
 from cdc_lakehouse.runtime.session import open_session, stopping
 from cdc_lakehouse.runtime.shared_metastore import is_shared
@@ -193,13 +194,15 @@ def _maintain_schemas(
     report: MaintainReport,
 ) -> None:
     schemas = sorted((lakehouse_dir() / "warehouse").glob("*.db"))
-    for path in (path for schema in schemas for path in tables_in(schema)):
-        if not wanted(path):
-            continue
-        try:
-            _maintain_table(spark, path, retention, report)
-        except (PySparkException, Py4JError) as error:
-            report.problems.append(f"{_name(path)}: {short_message(error)}")
+    paths = [path for schema in schemas for path in tables_in(schema) if wanted(path)]
+    done = 0
+    with showing("maintains", len(paths), "tables", lambda: done):
+        for path in paths:
+            try:
+                _maintain_table(spark, path, retention, report)
+            except (PySparkException, Py4JError) as error:
+                report.problems.append(f"{_name(path)}: {short_message(error)}")
+            done += 1
 
 
 def _maintain_table(

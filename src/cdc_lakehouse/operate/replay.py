@@ -20,6 +20,7 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import Routes, covers, read_routes
 from cdc_lakehouse.runtime.locks import hold_to_commit
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
+from cdc_lakehouse.runtime.progress import showing
 from cdc_lakehouse.runtime.session import open_session, stopping
 
 # The codes of silver.events.reject_reason.
@@ -144,7 +145,7 @@ def replay(selection: Selection, project_dir: str | Path = ".") -> Replay:
             f"{lakehouse_dir()} has no silver.events yet, so no message has an outcome. "
             "Run `dbt build` first."
         )
-    with _changing_bronze("replay") as spark:
+    with _changing_bronze("replay") as spark, showing("replays"):
         return _replay(spark, selection, routes)
 
 

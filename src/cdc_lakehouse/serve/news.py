@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.bronze.tables import MESSAGES, folder_of
 from cdc_lakehouse.delta.log import latest_version
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.ingest.files import find_files
+from cdc_lakehouse.ingest.delivered import find_files
 from cdc_lakehouse.ingest.kafka.cluster import Cluster
 from cdc_lakehouse.ingest.kafka.options import Request, source_options
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.ingest.report import progress
 from cdc_lakehouse.package import sources
 from cdc_lakehouse.runtime.functions import PACKAGE, register_functions
+from cdc_lakehouse.runtime.progress import say
 from cdc_lakehouse.runtime.session import gone_spark
 from cdc_lakehouse.runtime.stopping import REQUESTED, requested_by_signals
 from cdc_lakehouse.serve import thrift
@@ -82,9 +82,9 @@ def serve(request: Request, spark: SparkSession, project: Path, run: Run | None)
         clients = Clients(spark, lock, project)
         stack.callback(clients.close)
         saying = "ends after the commit at work"
-        stack.enter_context(requested_by_signals(lambda name: progress(f"{name}: {saying}")))
+        stack.enter_context(requested_by_signals(lambda name: say(f"{name}: {saying}")))
         pages.is_ready = True
-        progress(
+        say(
             f"SQL at jdbc:hive2://{request.host}:{request.port}, "
             f"the report at http://{request.http_host}:{request.http_port}/, figures at /metrics"
         )
@@ -110,11 +110,11 @@ def _run_once(run: Run, lock: WriteLock, figures: Figures) -> bool:
     try:
         code = run(lock.hold("a run of `lakehouse serve`"))
     except LakehouseError as error:
-        progress(str(error))
+        say(str(error))
         code = 2
     seconds = time.monotonic() - began
     figures.note_run(code, seconds)
-    progress(f"a run of {seconds:.1f} s ended with exit code {code}")
+    say(f"a run of {seconds:.1f} s ended with exit code {code}")
     return code == 0
 
 

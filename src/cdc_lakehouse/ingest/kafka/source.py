@@ -2,8 +2,8 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,20 +19,25 @@ from cdc_lakehouse.ingest.kafka.checkpoint import Checkpoint
 from cdc_lakehouse.ingest.kafka.cluster import Cluster, check_reachable
 from cdc_lakehouse.ingest.kafka.options import Request, source_options
 from cdc_lakehouse.ingest.kafka.start import Start
-from cdc_lakehouse.ingest.report import KafkaReport, progress
+from cdc_lakehouse.ingest.report import KafkaReport
 from cdc_lakehouse.routes import UNROUTED, Routes, read_routes
 from cdc_lakehouse.runtime.jars import installed_jars
 from cdc_lakehouse.runtime.locks import hold, hold_to_commit
 from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.runtime.progress import rows_read, say, showing
 from cdc_lakehouse.runtime.session import open_session, stopping
 from cdc_lakehouse.runtime.stopping import REQUESTED, requested_by_signals
 from cdc_lakehouse.runtime.timings import Recorder
 
 PAUSE = "Waiting for next trigger"
+Tell = Callable[[dict[str, int]], None]
 
 
 def ingest_kafka(
-    request: Request, project_dir: str | Path = ".", timings: Recorder | None = None
+    request: Request,
+    project_dir: str | Path = ".",
+    timings: Recorder | None = None,
+    tell: Tell = lambda batch: None,
 ) -> KafkaReport:
     """Land what is new in Kafka's topics in bronze.messages, a commit for each micro-batch.
 
@@ -43,6 +48,7 @@ def ingest_kafka(
         request: which topics of which brokers, and how.
         project_dir: the dbt project, for its seeds/topics.csv.
         timings: of what went before and belongs to the ingest; what it records is kept.
+        tell: is told of each micro-batch that has landed messages: its number and theirs.
 
     Raises:
         LakehouseError: Kafka cannot be read, or not without a loss that nobody has accepted; the
@@ -65,7 +71,7 @@ def ingest_kafka(
             rerouted = _reroute(spark, routes)
         options = source_options(spark, request)
         with Cluster(spark, options) as cluster, timings.step("ingest", "lands", spark) as step:
-            report = _Run(spark, request, routes, cluster, began_at).land(options)
+            report = _Run(spark, request, routes, cluster, began_at, tell).land(options)
             # A stream's own thread does not bear the mark of the step.
             step.rows_written += sum(landed for *_, landed, _, _ in report.landed)
         report.notes += filter(None, [timings.finish("ingest-kafka", spark)])
@@ -78,7 +84,7 @@ def _reroute(spark: SparkSession, routes: Routes) -> Counter[tuple[str, str]]:
         with hold("bronze", "The next ingest reroutes."):
             return operations.reroute(spark, routes)
     except LakehouseError as busy:
-        progress(f"nothing rerouted: {busy}")
+        say(f"nothing rerouted: {busy}")
         return Counter()
 
 
@@ -92,12 +98,14 @@ class _Run:
         routes: Routes,
         cluster: Cluster,
         began_at: datetime,
+        tell: Tell,
     ):
         self.spark, self.request, self.routes = spark, request, routes
         self.cluster, self.began_at = cluster, began_at
         self.checkpoint = Checkpoint(spark, request.name)
         self.start = Start(spark, request, cluster, self.checkpoint, began_at)
         self.report = KafkaReport(notes=self.start.notes)
+        self.tell, self.told = tell, 0  # messages of the batches that have landed
 
     def land(self, options: dict[str, str]) -> KafkaReport:
         self.start.look()
@@ -139,19 +147,31 @@ class _Run:
             writer = writer.trigger(availableNow=True)
         query = writer.start(str(warehouse_path("bronze", bronze.MESSAGES)))
         told, last = -1, None
-        while not query.awaitTermination(0.3):
-            told = self.tell_batch(query, told)
-            if self.request.limit or REQUESTED.is_set():
-                last = told if last is None else last
-                if query.status["message"] == PAUSE or (REQUESTED.is_set() and told > last):
-                    query.stop()
+        with self.shown():
+            while not query.awaitTermination(0.3):
+                told = self.tell_batch(query, told)
+                if self.request.limit or REQUESTED.is_set():
+                    last = told if last is None else last
+                    if query.status["message"] == PAUSE or (REQUESTED.is_set() and told > last):
+                        query.stop()
+
+    def shown(self) -> AbstractContextManager[None]:
+        """Show how far the run is; one that stays up tells its batches."""
+        if self.request.every is not None:
+            return nullcontext()
+        ahead, at_work = self.start.messages_ahead(), rows_read(self.spark)
+        if ahead is not None and self.request.limit:
+            ahead = min(ahead, self.request.limit)
+        return showing("lands", ahead, "messages", lambda: self.told + at_work())
 
     def tell_batch(self, query: StreamingQuery, told: int) -> int:
         batch = query.lastProgress
         if not batch or batch.batchId <= told:
             return told
         if batch.numInputRows:
-            progress(f"batch {batch.batchId:,}: {batch.numInputRows:,} messages")
+            self.told += batch.numInputRows
+            say(f"batch {batch.batchId:,}: {batch.numInputRows:,} messages")
+            self.tell({"batch": batch.batchId, "messages": batch.numInputRows})
         return batch.batchId
 
     @contextmanager
@@ -162,7 +182,7 @@ class _Run:
             return
 
         saying = "stopping after the batch at work"
-        with requested_by_signals(lambda name: progress(f"{name}: {saying}")):
+        with requested_by_signals(lambda name: say(f"{name}: {saying}")):
             yield
 
     def count_landed(self) -> list[tuple[str, int, str, int, int, int]]:

@@ -37,6 +37,7 @@ class Start:
         self.spark, self.request, self.cluster = spark, request, cluster
         self.checkpoint, self.began_at = checkpoint, began_at
         self.notes: list[str] = []
+        self._first: Offsets | None = None  # to be read, where it is known before the stream runs
 
     def look(self) -> None:
         """Ask Kafka for the partitions, and for what it still has of each."""
@@ -55,11 +56,21 @@ class Start:
         position = self._position()
         if position is None:
             return self._first_options()
-        following = self._settled(position)
+        following = self._first = self._settled(position)
         if following != position.landed:
             self._begin(following)
         everywhere = dict.fromkeys(self.partitions, EARLIEST)
         return {"startingOffsets": write_offsets(everywhere | following)}
+
+    def messages_ahead(self) -> int | None:
+        """Return how many offsets there were to read; None if nobody knows before the stream runs.
+
+        It is known once `starting_options` has been asked.
+        """
+        if self._first is None:
+            return None
+        first = self.earliest | self._first
+        return sum(max(0, self.latest[each] - first[each]) for each in self.partitions)
 
     def _position(self) -> Position | None:
         """Return where the stream stands, None if it has not begun.
@@ -99,6 +110,8 @@ class Start:
             latest = {"startingOffsetsByTimestampStrategy": "latest"}
             return {"startingTimestamp": str(self.request.starting_timestamp), **latest}
         chosen = self.request.explicit_offsets()
+        if chosen or self.request.starting_offsets != "latest":
+            self._first = {each: offset for each, offset in chosen.items() if offset >= 0}
         if not chosen:
             return {"startingOffsets": self.request.starting_offsets or "earliest"}
         for each, offset in chosen.items():
