@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+from contextlib import redirect_stdout
+from io import StringIO
 
 import pytest
 from conftest import PROJECT
@@ -76,7 +78,10 @@ def test_a_format_that_is_added_later_is_read_by_events(shop, tmp_path, monkeypa
 
     before = read_by_events()
     assert "model.cdc_lakehouse.canal" in before
-    assert cli.main(["add-format", "acme_json"]) == 0
+    with redirect_stdout(StringIO()) as out:
+        assert cli.main(["add-format", "acme_json", "--json"]) == 0
+    written = json.loads(out.getvalue())["files"]
+    assert written[-1] == "macros/formats.sql" and all((shop / path).exists() for path in written)
     assert read_by_events() - before == {"model.shop.acme_json"}
 
 

@@ -7,7 +7,7 @@ import random
 import re
 import shutil
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from types import SimpleNamespace
 
@@ -166,11 +166,11 @@ def _erase(table, subjects, dry_run):
 
 
 def _lakehouse(*arguments):
-    """Run the command `lakehouse` in this process; return what it printed."""
+    """Run the command `lakehouse` in this process; return what it told a program and a person."""
     sys.argv = ["lakehouse", *arguments]
-    with redirect_stdout(StringIO()) as said:
-        assert cli.main(list(arguments)) == 0
-    return said.getvalue()
+    with redirect_stdout(StringIO()) as told, redirect_stderr(StringIO()) as said:
+        assert cli.main([*arguments, "--json"]) == 0
+    return json.loads(told.getvalue()), said.getvalue()
 
 
 def _interrupted(place, name, call, *arguments):
@@ -201,7 +201,7 @@ def _interrupted(place, name, call, *arguments):
 def _expire(older_than, dry_run):
     from cdc_lakehouse.operate.expire import expire_messages
 
-    return expire_messages(older_than, dry_run)
+    return expire_messages(older_than, dry_run).text(older_than, dry_run)
 
 
 def erase(lakehouse, table, dry_run=False, **key):
@@ -379,7 +379,10 @@ def test_an_erased_person_is_nowhere_and_the_neighbours_are_as_before(lakehouse)
     earlier_log = lakehouse.home / "logs" / "earlier.log"
     earlier_log.write_text(f"merge ... stored.id = '{PERSON}'")
     arguments = ("erase", "lab.people", "--key", f"id={PERSON}")
-    said = lakehouse.process.submit(_lakehouse, *arguments).result()
+    told, said = lakehouse.process.submit(_lakehouse, *arguments).result()
+    [erased] = told["erased"]
+    assert told["is_complete"] and (erased["table"], erased["left"]) == ("lab.people", [])
+    assert "gold_storage.people" in {table["table"] for table in erased["tables"]}
     held = files_that_hold(lakehouse.home, *OF_THE_PERSON, left_out=())
     assert set().union(*held.values()) == {"logs/earlier.log"}
     assert str(earlier_log) in said

@@ -2,8 +2,10 @@
 
 import gzip
 import hashlib
+import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +16,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from terminal import terminal_as_stderr
 
 from cdc_lakehouse.bronze import deliveries
 from cdc_lakehouse.bronze import tables as bronze
@@ -24,6 +27,7 @@ from cdc_lakehouse.delta.statistics import Extent, extents_of
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest import files
 from cdc_lakehouse.ingest.landing import ingest_files
+from cdc_lakehouse.runtime import progress
 from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import open_session
@@ -444,9 +448,29 @@ def test_the_command_says_what_it_did(lake, monkeypatch, capsys):
     assert out[2] == "shop.orders  dts_canal         1"
     assert out[3].startswith("1 topics, 1 messages, 1 bytes, 1 files, ")
     lake.put("what.doc", b"")
+    lake.put("shop.orders/b.json", b"b\nc\n")
     monkeypatch.chdir(lake.project)
-    assert cli.main(["ingest", "files", "../landing"]) == 1
-    assert "Not landed (1):" in capsys.readouterr().out
+    assert cli.main(["ingest", "files", "../landing", "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert "Not landed (1):" in err
+    told = json.loads(out)
+    assert told["landed"] == [{"topic": "shop.orders", "format": "dts_canal", "messages": 2}]
+    assert (told["found"], told["files"], told["bytes"], told["rerouted"]) == (2, 1, 2, [])
+    assert "what.doc has an unknown extension" in told["problems"][0]
+
+
+def test_a_person_at_a_terminal_sees_how_far_it_is(lake, monkeypatch):
+    monkeypatch.setattr(progress, "TERMINAL_SECONDS", 0.02)
+    text = b"".join(b"%0999d\n" % number for number in range(40_000))
+    lake.put("shop.orders/a.json", text)
+    packed = lake.put("shop.orders/b.json.gz", gzip.compress(os.urandom(10_000_000), 0))
+    with terminal_as_stderr(monkeypatch) as terminal:
+        assert lake.ingest().problems == []
+    size = (len(text) + packed.stat().st_size) / 1e6
+    shown = re.findall(rf"reads files: ([0-9.]+) of {size:.1f} MB, [0-9.]+ MB/s", terminal.text)
+    assert len(set(shown)) > 3
+    assert re.search(r"appends: [0-9,]+ of [0-9]{2},[0-9]{3} messages", terminal.text)
+    assert terminal.text.endswith("lakehouse: 2 files landed\r\n")
 
 
 @pytest.mark.parametrize(

@@ -525,7 +525,7 @@ def test_secrets_reach_kafka_and_nothing_else(lake, broker, topic, spark, capfd)
 @pytest.mark.long
 def test_a_run_that_stays_up_ends_with_a_signal(lake, broker, topic):
     pattern = ["--subscribe-pattern", re.escape(topic) + "|later[.]made"]
-    asked = ["--bootstrap-servers", broker.plain, "--continuous", "--every", "0.5"]
+    asked = ["--bootstrap-servers", broker.plain, "--continuous", "--every", "0.5", "--json"]
     option = ["--option", "kafka.metadata.max.age.ms=1000"]
     process = lake.command(*asked, *pattern, *option)
 
@@ -543,7 +543,11 @@ def test_a_run_that_stays_up_ends_with_a_signal(lake, broker, topic):
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate()
     assert process.returncode == 0, err
-    assert "SIGTERM: stopping after the batch at work" in err and "2 topics, 7 messages" in out
+    assert "SIGTERM: stopping after the batch at work" in err and "2 topics, 7 messages" in err
+    # Each batch is told once it has landed, the last one perhaps by the report alone.
+    *batches, report = map(json.loads, out.splitlines())
+    assert batches[0] == {"batch": 0, "messages": 5}
+    assert sum(row["messages"] for row in report["landed"]) == 7
     assert lake.ingest(subscribe_pattern=pattern[1]).landed == []
 
 

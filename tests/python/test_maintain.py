@@ -202,17 +202,19 @@ def test_bronze_keeps_what_silver_has_not_read(kept):
 
 
 def test_it_stands_beside_an_ingest_and_leaves_dbt_its_tables(kept):
-    running = kept.run_command("--retention", "1 hour")
+    running = kept.run_command("--retention", "1 hour", "--json")
     first, landed = kept.offset, 0
     while running.poll() is None or landed < 3:
         kept.land(change("UPDATE", 7000 + landed, thing(3, f"beside {landed}")))
         landed += 1
     output, errors = running.communicate()
-    assert (running.returncode, errors) == (1, "")
-    assert "bronze.messages" in output
-    assert "gold_storage" not in output
-    assert "The tables of silver and gold: " in output
-    assert "is in use by process" in output
+    assert running.returncode == 1, errors
+    told = json.loads(output)
+    names = {table["table"] for table in told["tables"]}
+    assert "bronze.messages" in names and not any("gold_storage" in name for name in names)
+    [problem] = told["problems"]
+    assert problem.startswith("The tables of silver and gold: ")
+    assert "is in use by process" in problem and problem in errors
     kept.lakehouse.dbt("run", "-s", "events", *MODELS)
     found = kept.lakehouse.query(
         f"select offset, count(*) as n from silver.events where offset >= {first} group by offset"

@@ -13,6 +13,7 @@ PACKAGE, ADAPTER, MACROS = "cdc_lakehouse", "dbt.adapters.lakehouse", "dbt.inclu
 LEVELS = (
     {
         f"{PACKAGE}.errors": "the error whose text is for a person, and what Spark's errors say",
+        f"{PACKAGE}.exits": "the exit codes of all commands",
         f"{PACKAGE}.package": "which dbt package projects of users get, and where it lies",
         f"{PACKAGE}.sql": "literals and names as Spark SQL takes them",
         MACROS: "where the adapter's macros lie",

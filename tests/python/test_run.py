@@ -2,8 +2,12 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from types import SimpleNamespace
 
 import pytest
@@ -37,6 +41,10 @@ class Shop:
         code, out, _ = self.lakehouse.command("run", "files", str(self.landing), *options)
         return code, out
 
+    def type(self, *arguments):
+        """Type any command where no dbt is at work; return exit code, output and errors."""
+        return self.lakehouse.process.submit(_type, arguments).result()
+
     def run_beside(self, path, text, name):
         """Do the same while a file is there."""
         path.write_text(text)
@@ -51,6 +59,18 @@ class Shop:
 
     def messages(self):
         return self.lakehouse.query("select count(*) as n from bronze.messages")[0]["n"]
+
+
+def _type(arguments):
+    """Run a command in the process of the lakehouse; return exit code, output and errors."""
+    from cdc_lakehouse.console import cli
+    from dbt.adapters.lakehouse import connections
+
+    connections.root_session({})
+    connections._held.close()  # as dbt does where it ends
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        code = cli.main(list(arguments))
+    return code, out.getvalue(), err.getvalue()
 
 
 def prepare(project):
@@ -68,14 +88,21 @@ def test_what_has_landed_is_built_tested_and_shown(shop):
     assert code == 0, out
     assert "1 topics, 1 messages" in out
     assert "PASS every_message_has_one_outcome" in out
-    assert "gold.things, 1 row\n" in out
+    assert re.search(r"^gold\.things +1 ", out, re.MULTILINE)
+    *_, blank, table, sql, timings = out.splitlines()
+    assert (blank, table) == ("", "A table:  lakehouse show gold.things")
+    for step in (table, sql, timings):  # each can be typed
+        _, *typed = shlex.split(step.partition(":")[2])
+        assert shop.type(*typed)[0] == 0
     assert shop.names() == ["first"]
 
 
 def test_without_options_no_test_runs_and_nothing_is_shown(shop):
     code, out = shop.run(name="second")
     assert code == 0, out
-    assert "every_message_has_one_outcome" not in out and "gold.things, 2 rows" not in out
+    assert (
+        "every_message_has_one_outcome" not in out and "gold.things" not in out.split("Done. ")[1]
+    )
     assert shop.names() == ["first", "second"]
 
 
@@ -86,10 +113,51 @@ def test_a_seed_is_written_once_while_its_file_is_the_same(shop):
 def test_each_part_leaves_its_timings(shop):
     code, out, _ = shop.lakehouse.command("timings", "--json")
     assert code == 0
-    [ingest, build] = json.loads(out)
+    [ingest, build] = json.loads(out)  # nothing else is on standard output
     assert (ingest["command"], build["command"]) == ("ingest-files", "dbt-build")
     assert "appends messages" in {step["name"] for step in ingest["steps"]}
     assert {"events", "things"} <= {step["part"] for step in build["steps"]}
+
+
+def test_a_program_is_told_what_landed_and_what_was_built(shop):
+    shop.send("of a program")
+    folder = str(shop.landing)
+    code, out, err = shop.lakehouse.command("run", "files", folder, "--show", "--json")
+    told = json.loads(out)
+    assert (code, told["exit_code"], told["problem"]) == (0, 0, None)
+    assert told["ingest"]["landed"] == [
+        {"topic": "lab.things", "format": "dts_canal", "messages": 1}
+    ]
+    built = {node["name"]: node for node in told["nodes"]}
+    assert (built["things"]["status"], built["things"]["resource_type"]) == ("success", "model")
+    assert built["things"]["seconds"] > 0
+    [table] = told["overview"]["gold"]
+    assert (table["table"], table["rows"]) == ("gold.things", 3)
+    assert "Completed successfully" in err and "A table:" in err  # for people
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["reroute"], {"rerouted": []}),
+        (["replay", "--all"], {"replayed": [], "in_line": 0, "gone": 0}),
+        (
+            ["expire", "--older-than", "400 days", "--dry-run"],
+            {"messages": 0, "rejected": 0, "completed": 0, "is_dry_run": True},
+        ),
+        (["add-table", "--all"], {"models": [], "not_added": []}),
+        (["query", "select 1 as one"], {"rows": [[1]], "is_complete": True}),
+        (["show", "gold.things", "--rows", "1"], {"is_complete": False}),
+        (["replay", "--reason", "no_such"], {}),
+        (["erase", "no.table", "--key", "id=1"], {}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_each_command_tells_a_program_one_document(shop, arguments, told):
+    code, out, err = shop.type(*arguments, "--json")
+    document = json.loads(out)
+    assert (code, "error" in document) == ((0, False) if told else (2, True)), err
+    assert {name: document[name] for name in told} == told
 
 
 def test_a_file_that_cannot_land_stops_nothing_else(shop):
@@ -97,7 +165,7 @@ def test_a_file_that_cannot_land_stops_nothing_else(shop):
     code, out = shop.run_beside(left, "no messages", "third")
     assert code == 1
     assert str(left) in out
-    assert shop.names() == ["first", "second", "third"]
+    assert shop.names() == ["first", "second", "of a program", "third"]
 
 
 def test_a_model_that_fails_stops_no_other(shop):
@@ -113,7 +181,7 @@ def test_messages_land_where_dbt_cannot_read_the_project(shop):
     code, out = shop.run_beside(shop.lakehouse.project / BROKEN, broken, "fifth")
     assert code == 1
     assert "a_model_that_is_not_there" in out and "Nothing was built" in out
-    assert (shop.messages(), shop.names()[-1]) == (5, "fourth")
+    assert (shop.messages(), shop.names()[-1]) == (6, "fourth")
     assert shop.run(name="sixth")[0] == 0
     assert shop.names()[-2:] == ["fifth", "sixth"]
 
@@ -130,7 +198,7 @@ def test_messages_land_while_another_dbt_uses_the_tables(shop):
     assert done.returncode == 1, done.stderr
     assert "1 topics, 1 messages" in done.stdout
     assert f"Nothing was built: {home} is in use by process " in done.stdout
-    assert (shop.messages(), shop.names()[-1]) == (7, "sixth")
+    assert (shop.messages(), shop.names()[-1]) == (8, "sixth")
 
 
 def test_a_landing_folder_that_is_not_there_is_named(shop, tmp_path):

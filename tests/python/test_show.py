@@ -1,5 +1,6 @@
 """What `lakehouse show` and `lakehouse query` print."""
 
+import json
 import subprocess
 import sys
 
@@ -24,12 +25,21 @@ create view gold.orders as select 1 as id, 2 as line, 'x' as _topic;
 create view gold.tags as select 'red' as name;
 create view gold.maps as select map('a', 1) as properties, 2 as id;
 create view gold.own as select 'b' as _only;
-create view silver.rejected_by_reason as select 'shop.orders' as topic, 'not_json' as reject_reason,
-    1 as messages, 0 as first_offset, 0 as last_offset, 'no' as first_detail;
+create view gold.kept as select 1 as id, timestamp'2026-03-04 05:06:07.8' as _committed_at,
+    false as _is_deleted union all select 2, timestamp'2026-02-02 00:00:00', true;
+create view gold.gold_problems as select 'gold.orders' as table_name;
 """
 VALUES = """
 select null as n, '' as t, x'00ff' as b, timestamp'2026-01-02 03:04:05.120' as at,
     map('k', null) as m, 'a,"b"' as t, 1.50 as d
+"""
+# What JSON has of values: two columns of one name, and all digits.
+EXACT = """
+select 9007199254740993 as n, 1.50 as n, cast(0.1 as float) as f, double('NaN') as nan, true as b,
+    x'00FF' as bytes, timestamp'2026-01-02 03:04:05.000012' as at, date'2026-01-02' as day,
+    timestamp_ntz'2026-01-02 03:04:05' as local, null as nothing, 'é' as text,
+    struct(array(1.10, null) as prices, map('k', x'0A') as bytes, double('Infinity') as inf,
+        timestamp'2026-01-02 03:04:05.000012' as at, 0.5d as half) as inside
 """
 # One process, for the Hive catalog is chosen once in a JVM; each answer ends with its exit code.
 SCRIPT = """
@@ -47,11 +57,18 @@ for statement in sys.argv[1].split(";"):
 values = sys.argv[2]
 for arguments in (["show"], ["show", "gold.orders"], ["query", values], ["query", values, "--csv"],
                   ["query", "select * from range(3)", "--rows", "2"], ["query", "select nothing"],
-                  ["query", "select id frm gold.orders"]):
+                  ["query", "select id frm gold.orders"], ["show", "--json"],
+                  ["query", sys.argv[3], "--json"],
+                  ["query", "select * from range(3)", "--rows", "2", "--json"],
+                  ["query", "select nothing", "--json"], ["query", "select 1", "--json", "--csv"],
+                  ["query", "create schema other", "--json"]):
     print(cli.main(arguments), "\\f")
     sys.stdout.flush()
     print("\\f", file=sys.stderr)
-spark.sql("create view gold.broken as select raise_error('this went wrong') as id")
+spark.sql("create table gold.passing using delta as select 1 as id")
+spark.sql("create view gold.broken as select * from gold.passing")
+spark.sql("drop table gold.passing")
+spark.sql("create view gold.fails as select cast(raise_error('no') as boolean) as _is_deleted")
 print(cli.main(["show"]), "\\f")
 """
 
@@ -62,22 +79,24 @@ def test_the_commands_print_what_there_is(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("TZ", "Asia/Shanghai")
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, STATEMENTS, VALUES],
+        [sys.executable, "-c", SCRIPT, STATEMENTS, VALUES, EXACT],
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
     )
     outputs = [text.strip().splitlines() for text in done.stdout.split("\f")]
-    assert len(outputs) == 11, done.stderr
-    none, bronze_only, everything, table, values, csv, first, wrong, misspelt, in_part, _ = outputs
+    assert len(outputs) == 17, done.stderr
+    none, bronze_only, everything, table, values, csv, first, wrong, misspelt = outputs[:9]
+    documents, in_part = outputs[9:15], outputs[15]
 
     assert (none, bronze_only, wrong, misspelt) == (["2"], ["2"], ["2"], ["2"])
     errors = done.stderr.splitlines()
     assert errors[0].endswith("Run `lakehouse ingest files PATH`, then `dbt build`.")
     assert errors[1].endswith("holds bronze only. Run `dbt build`.")
     assert "lakehouse: only the first 2 rows; --rows gives more." in errors
-    [error] = [line for line in errors if "UNRESOLVED_COLUMN" in line]
+    error, of_json = [line for line in errors if "UNRESOLVED_COLUMN" in line]
+    assert of_json == error
     assert "`nothing`" in error
     # A syntax error is a sentence, and the place in the statement.
     [place] = [number for number, line in enumerate(errors) if "PARSE_SYNTAX_ERROR" in line]
@@ -88,30 +107,56 @@ def test_the_commands_print_what_there_is(tmp_path, monkeypatch):
         "--------------^^^",
     ]
     assert "Traceback" not in done.stderr
-    assert everything[-1] == "0"
-    assert "bronze.messages             0" in everything
-    # What a DELETE has marked is no row any more.
-    assert "silver.events               3" in everything
-    assert "Views: silver.rejected_by_reason, silver.row_changes" in everything
-    assert any(
-        line.endswith('{"id":"1","note":null}  2026-01-02 03:04:05.12') for line in everything
-    )
-    assert everything[everything.index("gold.orders, 1 row") + 1 :][:3] == [
-        "id  line",
-        "--  ----",
-        " 1     2",
+    assert everything == [
+        # What a DELETE has marked is no row any more.
+        "bronze 0 messages, silver 3 events, gold 5 rows",
+        "",
+        "topic        messages  rejected  last change (UTC)",
+        "shop.orders         3         0  2026-01-02 03:04:05",
+        "",
+        "gold table   rows  last change (UTC)",
+        "gold.kept       1  2026-03-04 05:06:07",
+        "gold.maps       1",
+        "gold.orders     1",
+        "gold.own        1",
+        "gold.tags       1",
+        "",
+        "A table:  lakehouse show gold.kept",
+        'SQL:      lakehouse query "select * from silver.message_accounting"',
+        "Timings:  lakehouse timings",
+        "0",
     ]
-    assert everything[everything.index("gold.tags, 1 row") + 1 :][:3] == ["name", "----", "red"]
-    assert everything[everything.index("gold.maps, 1 row") + 1 :][2] == '{"a":1}      2'
-    assert everything[everything.index("gold.own, 1 row") + 1 :][:3] == ["_only", "-----", "b"]
-    by_topic = everything[everything.index("silver.events, by topic") + 1 :][3]
-    assert by_topic.split()[:4] == ["shop.orders", "0", "3", "1"]
-    # A table that cannot be shown costs its own paragraph, and the exit code says so.
-    failed = in_part.index("gold.broken")
-    assert in_part[failed + 1].startswith("cannot be shown: ")
-    assert "this went wrong" in in_part[failed + 1]
-    assert in_part[:failed] + in_part[failed + 3 :] == [*everything[:-1], "1"]
-    assert max(map(len, everything)) <= 120
+    # A table that cannot be shown is named, and the exit code says so.
+    assert in_part[-1] == "1"
+    assert in_part[5:11] == everything[5:11]
+    broken, fails = in_part[12:14]
+    assert broken.startswith("gold.broken cannot be shown: ") and "gold.passing" in broken.replace(
+        "`", ""
+    )
+    assert fails.startswith("gold.fails cannot be shown: ") and "no" in fails
+    codes = [document.pop() for document in documents]
+    assert codes == ["0", "0", "0", "2", "2", "0"]
+    shown, exact, some, unknown, both, nothing = (json.loads("\n".join(d)) for d in documents)
+    assert shown["gold"][0] == {
+        "table": "gold.kept",
+        "rows": 1,
+        "changed_at": "2026-03-04T05:06:07+00:00",
+    }
+    assert (shown["events"], shown["topics"][0]["messages"], shown["problems"]) == (3, 3, [])
+    assert [column["name"] for column in exact["columns"]][:2] == ["n", "n"]
+    assert exact["columns"][1]["type"] == "decimal(3,2)"
+    at = "2026-01-02T03:04:05.000012+00:00"
+    inside = {"prices": ["1.10", None], "bytes": {"k": "0a"}, "inf": "Infinity", "at": at}
+    assert exact["rows"] == [
+        [
+            *(9007199254740993, "1.50", 0.1, "NaN", True, "00ff", at, "2026-01-02"),
+            *("2026-01-02T03:04:05", None, "é", inside | {"half": 0.5}),
+        ]
+    ]
+    assert (some["rows"], some["is_complete"]) == ([[0], [1]], False)
+    assert "UNRESOLVED_COLUMN" in unknown["error"]
+    assert both == {"error": "Give --csv or --json, not both."}
+    assert nothing == {"columns": [], "rows": [], "is_complete": True}
     assert table == ["id  line  _topic", "--  ----  ------", " 1     2  x", "0"]
     assert values[2:] == ['NULL     00ff  2026-01-02 03:04:05.12  {"k":null}  a,"b"  1.50', "0"]
     assert csv == [

@@ -1,10 +1,9 @@
-"""The `lakehouse` command: its parser, and its exit codes."""
+"""The `lakehouse` command: its parser, and what its errors end with."""
 
 import argparse
-import os
-import select
 import sys
 from importlib.metadata import version
+from typing import NoReturn
 
 from cdc_lakehouse.console.commands import (
     add_format,
@@ -21,12 +20,12 @@ from cdc_lakehouse.console.commands import (
     show,
     timings,
 )
+from cdc_lakehouse.console.output import Output, add_json
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.exits import Exit
 
-# As a shell has it of a program whose output nobody reads any longer.
-BROKEN_PIPE = 141
-
-# In the order of `lakehouse --help`. A family imports what it runs where it runs it, so that
+# In the order of `lakehouse --help`. Each command gets --json here, and says through
+# `options.output` what it did. A family imports what it runs where it runs it, so that
 # `--help` and a wrong argument wait for no Spark.
 FAMILIES = (
     setup,
@@ -46,11 +45,21 @@ FAMILIES = (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0 done, 1 done in part, 2 nothing done.
+    """Run the command line and return its exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        options = _parser().parse_args(given)
+    except _Misused as error:
+        # Who has asked for JSON gets it, though nobody knows which command was meant.
+        Output("--json" in given).tell_error(str(error))
+        raise SystemExit(Exit.NOTHING) from None
+    with Output(getattr(options, "as_json", False)).opened() as output:
+        options.output = output
+        return _run(options)
 
-    130 if somebody interrupts it, 141 if nobody reads what it prints.
-    """
-    options = _parser().parse_args(arguments)
+
+def _run(options: argparse.Namespace) -> Exit:
+    output = options.output
     try:
         code = options.run(options)
         sys.stdout.flush()
@@ -58,31 +67,34 @@ def main(arguments: list[str] | None = None) -> int:
     except (LakehouseError, BrokenPipeError) as error:
         # Of Spark, too, a broken pipe is an error in short; then Java has ended.
         is_broken_pipe = BrokenPipeError in (type(error), type(error.__context__))
-        if is_broken_pipe and _has_lost_its_reader():
-            # Python would stumble over it once more at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return BROKEN_PIPE
+        if is_broken_pipe and output.has_lost_its_reader():
+            output.let_go()
+            return Exit.BROKEN_PIPE
         if not isinstance(error, LakehouseError):
             raise
         print(f"lakehouse: {error}", file=sys.stderr)
-        return 2
+        output.tell_error(str(error))
+        return Exit.NOTHING
     except KeyboardInterrupt:
-        print("lakehouse: interrupted; the next run completes what was begun.", file=sys.stderr)
-        return 130
+        said = "interrupted; the next run completes what was begun."
+        print(f"lakehouse: {said}", file=sys.stderr)
+        output.tell_error(said)
+        return Exit.INTERRUPTED
 
 
-def _has_lost_its_reader() -> bool:
-    """Tell whether nobody reads standard output any longer, as of `lakehouse show | head`."""
-    pipe = select.poll()
-    try:
-        pipe.register(sys.stdout.fileno(), 0)
-    except OSError:  # it is no file at all
-        return False
-    return any(event & select.POLLERR for _, event in pipe.poll(0))
+class _Misused(Exception):
+    """What is wrong with the arguments; the usage has been printed."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        print(f"{self.prog}: error: {message}", file=sys.stderr)
+        raise _Misused(message)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="lakehouse", description="Land change messages and look at the tables made of them."
     )
     released = f"lakehouse {version('cdc_lakehouse')}"
@@ -90,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for family in FAMILIES:
         family.add(commands)
+    add_json(parser)
     return parser
 
 

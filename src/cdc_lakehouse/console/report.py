@@ -9,6 +9,11 @@ from cdc_lakehouse.operate.replay import Replay
 from cdc_lakehouse.routes import UNROUTED
 
 
+def landed_text(report: IngestReport | KafkaReport) -> str:
+    """Return what a person reads about an ingest of files or from Kafka."""
+    return kafka_text(report) if isinstance(report, KafkaReport) else ingest_text(report)
+
+
 def ingest_text(report: IngestReport) -> str:
     """Return what a person reads about an ingest of files."""
     lines = [reroute_text(report.rerouted)] if report.rerouted else []

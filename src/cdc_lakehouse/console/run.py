@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
 
 from dbt.adapters.factory import get_adapter_by_type
 from dbt.cli.main import dbtRunner
@@ -9,39 +11,81 @@ from dbt.contracts.graph.manifest import Manifest
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.console.show import show_tables
+from cdc_lakehouse.console.commands.ingest import exit_of
+from cdc_lakehouse.console.documents import landed_document
+from cdc_lakehouse.console.output import plain
+from cdc_lakehouse.console.overview import Overview, look
+from cdc_lakehouse.console.report import landed_text
 from cdc_lakehouse.delta.log import is_table
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.exits import Exit
 from cdc_lakehouse.ingest.delivered import bytes_to_land
+from cdc_lakehouse.ingest.report import IngestReport, KafkaReport
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import failing_in_short
 from cdc_lakehouse.runtime.stopping import REQUESTED
 from cdc_lakehouse.runtime.timings import Recorder
 from dbt.adapters.lakehouse import connections
 
+Landed = IngestReport | KafkaReport
+
+
+@dataclass(frozen=True)
+class Node:
+    """What became of a seed, a model or a test of dbt."""
+
+    name: str
+    resource_type: str
+    status: str
+    seconds: float
+    message: str | None
+
+
+@dataclass
+class RunReport:
+    """What a run did.
+
+    Attributes:
+        exit_code: DONE, or IN_PART, and then what was not done has been said.
+        ingest: what has landed; None if the messages land elsewhere.
+        nodes: what dbt has built and tested.
+        problem: why nothing was built, or dbt stopped.
+        overview: what came out, if that is wanted.
+    """
+
+    exit_code: Exit = Exit.DONE
+    ingest: Landed | None = None
+    nodes: list[Node] = field(default_factory=list)
+    problem: str | None = None
+    overview: Overview | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Return what a program reads."""
+        return plain(vars(self)) | {
+            "ingest": landed_document(self.ingest) if self.ingest else None,
+            "overview": self.overview.document() if self.overview else None,
+        }
+
 
 def run(
-    land: Callable[[Recorder | None], int],
+    land: Callable[[Recorder | None], Landed | None],
     path: str | None,
     tests: bool,
     show: bool = False,
     write_lock: AbstractContextManager[None] | None = None,
-) -> int:
+) -> RunReport:
     """Land what is new, then let dbt build seeds and models, on the Spark that the profile sets.
 
     Where dbt cannot read the project, or another dbt uses the tables, messages are landed all the
-    same: a topic may keep them for some hours only.
+    same: a topic may keep them for some hours only. What has landed is printed at once, for dbt
+    prints after it.
 
     Args:
-        land: lands what is new and returns an exit code, 1 if that is not all; its timings are
-            added to those that it is given.
+        land: lands what is new; its timings are added to those that it is given.
         path: the landing folder; None if the messages come from Kafka.
         tests: whether dbt runs data tests, too.
-        show: whether the tables are printed at the end.
+        show: whether to look at the tables at the end.
         write_lock: held while dbt runs, to keep other writers out.
-
-    Returns:
-        0 if all was done, 1 if it was in part; what was not done has been said.
 
     Raises:
         LakehouseError: nothing was done.
@@ -49,26 +93,49 @@ def run(
     # Of Kafka it is not known before; the first run reads all that there is.
     to_land = bytes_to_land(path) if path else 0
     is_first = not is_table(warehouse_path("bronze", "messages"))
+    report = RunReport()
     try:
         manifest = parse()
         is_long = connections.has_much_to_do(to_land) or (path is None and is_first)
         spark = start_spark(is_long)
     except LakehouseError as error:
-        land(None)
+        report.problem, report.exit_code = str(error), Exit.IN_PART
+        _land(land, None, report)
         print(f"Nothing was built: {error}")
-        return 1
-    landed = land(connections.TIMINGS)
+        return report
+    _land(land, connections.TIMINGS, report)
     if REQUESTED.is_set():
-        return 1
+        report.exit_code = Exit.IN_PART
+        return report
     left_out = ["unit_test"] if tests else ["unit_test", "test"]
     selection = [word for name in left_out for word in ("--exclude-resource-type", name)]
     with write_lock or nullcontext():
         built = dbtRunner(manifest=manifest).invoke(["build", *selection])
-    is_shown = True
+    report.nodes = [_node(result) for result in getattr(built.result, "results", ())]
+    report.problem = str(built.exception) if built.exception else None
+    if not built.success:
+        report.exit_code = Exit.IN_PART
     if show and is_table(warehouse_path("silver", "events")):
         with failing_in_short():
-            is_shown = show_tables(spark.newSession())
-    return 0 if landed == 0 and built.success and is_shown else 1
+            report.overview = look(spark.newSession(), is_for_screen=True)
+        if report.overview.problems:
+            report.exit_code = Exit.IN_PART
+    return report
+
+
+def _land(
+    land: Callable[[Recorder | None], Landed | None], timings: Recorder | None, report: RunReport
+) -> None:
+    report.ingest = land(timings)
+    if report.ingest is not None:
+        print(landed_text(report.ingest))
+        report.exit_code = max(report.exit_code, exit_of(report.ingest))
+
+
+def _node(result: Any) -> Node:
+    node = result.node
+    seconds, said = result.execution_time, result.message
+    return Node(node.name, str(node.resource_type), str(result.status), seconds, said)
 
 
 def parse() -> Manifest:

@@ -1,8 +1,5 @@
 """What `lakehouse timings` prints."""
 
-import json
-from dataclasses import asdict
-
 from cdc_lakehouse.console.text_table import text_table
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.timings import Step, Timings, commands_timed, read_timings
@@ -11,11 +8,11 @@ RUNS = ("dbt-run", "dbt-build")
 HEADER = ["began", "seconds", "rows read", "bytes read", "rows written", "bytes written"]
 
 
-def print_timings(command: str | None, steps: bool, as_json: bool) -> None:
-    """Print what the steps of a command took; of the last ingest and the last run by default.
+def find_timings(command: str | None) -> list[Timings]:
+    """Return the timings of a command; of the last ingest and the last run by default.
 
     Raises:
-        LakehouseError: there is nothing to print.
+        LakehouseError: there are none.
     """
     known = commands_timed()
     chosen = [command] if command else _last_of_each(known)
@@ -24,10 +21,7 @@ def print_timings(command: str | None, steps: bool, as_json: bool) -> None:
         what = f"No {command}" if command else "No ingest, dbt run or dbt build"
         there = f" There are timings of {', '.join(known)}." if known else ""
         raise LakehouseError(f"{what} has left its timings in this lakehouse.{there}")
-    if as_json:
-        print(json.dumps([asdict(timings) for timings in found], indent=2))
-    else:
-        print("\n\n".join(timings_text(timings, steps) for timings in found))
+    return found
 
 
 def _last_of_each(known: list[str]) -> list[str]:

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from cdc_lakehouse.errors import LakehouseError
@@ -23,11 +24,34 @@ class KeylessTableError(LakehouseError):
     """A table whose messages name no key: a person has to name it."""
 
 
+@dataclass(frozen=True)
+class Written:
+    """A model that was written: the table that it reads, its files, its columns and its key."""
+
+    table: str
+    model: str
+    file: str
+    yaml: str
+    columns: int
+    key: list[str]
+    is_history: bool
+
+
+@dataclass(frozen=True)
+class NotAdded:
+    """A table of which no model was written, and why."""
+
+    table: str
+    reason: str
+
+
 class Gold:
-    """The gold models of a project, as files."""
+    """The gold models of a project, as files; `written` and `not_added` tell what has changed."""
 
     def __init__(self, project_dir: Path):
         self.project_dir = project_dir
+        self.written: list[Written] = []
+        self.not_added: list[NotAdded] = []
         self.folder = project_dir / "models" / "gold"
         self.models = {path: path.read_text() for path in sorted(self.folder.glob("*/*.sql"))}
         files = [
@@ -109,9 +133,11 @@ class Gold:
                 lines.append(self.add(table, history=history, infer=infer))
             except KeylessTableError as error:
                 command = f"lakehouse add-table {shlex.quote(str(table))} --key A,B"
+                self.not_added.append(NotAdded(str(table), str(error)))
                 keyless.append(f"{table}: not added. {error} Type: {command}")
             except LakehouseError as error:
                 failures += 1
+                self.not_added.append(NotAdded(str(table), str(error)))
                 lines.append(f"{table}: not added. {error}")
         return [*lines, *keyless] or ["silver has no row changes yet, of no table."], failures
 
@@ -174,6 +200,10 @@ class Gold:
         yaml_path.write_text(joined)
         self.models[path], self.taken[model] = sql, path
         to_do = "" if is_history else self._list_problems_of(model)
+        files = str(self._short(path)), str(self._short(yaml_path))
+        self.written.append(
+            Written(str(table), model, *files, len(table.columns), list(key), is_history)
+        )
         columns = f"{len(table.columns)} columns, key {', '.join(key)}{_lack_of_types(table)}"
         return f"{table}: {self._short(path)} and {yaml_path.name}, {columns}{to_do}"
 

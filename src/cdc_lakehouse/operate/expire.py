@@ -49,8 +49,8 @@ class Expired:
         return "\n".join(lines)
 
 
-def expire_messages(older_than: str, dry_run: bool = False) -> str:
-    """Expire messages in a session of its own and return what a person reads about it.
+def expire_messages(older_than: str, dry_run: bool = False) -> Expired:
+    """Expire messages in a session of its own.
 
     Raises:
         LakehouseError: see `expire`; or another process rewrites bronze, or Spark failed.
@@ -60,7 +60,7 @@ def expire_messages(older_than: str, dry_run: bool = False) -> str:
         again = "Run again when the cause is removed; that completes what was begun."
         with stopping("The expiry", again):
             spark = open_session(metastore=False)
-            return expire(spark, older_than, dry_run).text(older_than, dry_run)
+            return expire(spark, older_than, dry_run)
 
 
 def expire(spark: SparkSession, older_than: str, dry_run: bool = False) -> Expired:

@@ -7,6 +7,7 @@ from pathlib import Path
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
 from cdc_lakehouse.console.templates import copy_template, not_written
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.exits import Exit
 from cdc_lakehouse.package import PACKAGE
 
 TEMPLATE = Path(__file__).parents[2] / "format_template"
@@ -24,26 +25,29 @@ def add(commands: Commands) -> None:
     add_project(command)
 
 
-def _add_format(options: argparse.Namespace) -> int:
+def _add_format(options: argparse.Namespace) -> Exit:
     """Write the files of a format and print what to do next."""
     project = enter_project(options.project_dir)
     name = options.name
-    for path in write_format(project, name):
-        print(path)
-    print(
+    written = write_format(project, name)
+    fixtures = f"tests/fixtures/{name}"
+    own = [path for path in written if not path.startswith(f"{fixtures}/")]
+    text = (
         f"The files read an example envelope, and `dbt test -s {name}` passes. Write your "
         f"messages into tests/fixtures/{name}, then what they mean into _{name}.yml, then change "
         f"{name}.sql until the tests pass, and say on the page _{name}.md what you did. A line of "
         f"seeds/topics.csv gives the format a topic: TOPIC,{name},,,,"
     )
-    return 0
+    listed = [*own[:-1], f"{fixtures}/ ({len(written) - len(own)} files)", own[-1]]
+    options.output.tell({"format": name, "files": written}, "\n".join([*listed, text]))
+    return Exit.DONE
 
 
 def write_format(project: Path, name: str) -> list[str]:
     """Write the files of a format, and its name into macros/formats.sql.
 
     Returns:
-        The files, relative to the project, those with one fixture each as one.
+        The files, relative to the project; the list of formats last.
 
     Raises:
         LakehouseError: nothing was written; the text says why.
@@ -68,9 +72,7 @@ def write_format(project: Path, name: str) -> list[str]:
         path.write_text(listed)
     except OSError as error:
         raise not_written(path, error) from None
-    fixtures = f"tests/fixtures/{name}"
-    models = [str(each) for each in written if not each.is_relative_to(fixtures)]
-    return [*models, f"{fixtures}/ ({len(written) - len(models)} files)", "macros/formats.sql"]
+    return [*map(str, written), "macros/formats.sql"]
 
 
 def _check_name(project: Path, name: str) -> None:

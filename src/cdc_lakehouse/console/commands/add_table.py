@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
 from cdc_lakehouse.errors import NOT_WRITABLE, LakehouseError
+from cdc_lakehouse.exits import Exit
 
 
 def add(commands: Commands) -> None:
@@ -32,7 +33,7 @@ def add(commands: Commands) -> None:
     add_project(command)
 
 
-def _add_table(options: argparse.Namespace) -> int:
+def _add_table(options: argparse.Namespace) -> Exit:
     """Write the gold model of a source table, or of all that have none."""
     from cdc_lakehouse.console.show import tables_session
     from cdc_lakehouse.gold.add_table import Gold
@@ -49,13 +50,15 @@ def _add_table(options: argparse.Namespace) -> int:
     with writing_models():
         if options.all:
             lines, failures = gold.add_all(tables, options.history, options.infer)
-            print("\n".join(lines))
-            return 1 if failures else 0
-        key = split_names(options.key, ",") if options.key else None
-        table = find_table(tables, options.table)
-        print(gold.add(table, key, options.name, options.history, options.infer))
-    print("Fill in what the descriptions do not say, then run `dbt build`.")
-    return 0
+        else:
+            key = split_names(options.key, ",") if options.key else None
+            table = find_table(tables, options.table)
+            added = gold.add(table, key, options.name, options.history, options.infer)
+            next_step = "Fill in what the descriptions do not say, then run `dbt build`."
+            lines, failures = [added, next_step], 0
+    document = {"models": gold.written, "not_added": gold.not_added}
+    options.output.tell(document, "\n".join(lines))
+    return Exit.IN_PART if failures else Exit.DONE
 
 
 @contextmanager

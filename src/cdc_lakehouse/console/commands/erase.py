@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 
 from cdc_lakehouse.console.commands.project import Commands, add_dry_run, add_project, enter_project
+from cdc_lakehouse.console.output import plain
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.exits import Exit
 
 
 def add(commands: Commands) -> None:
@@ -43,7 +45,7 @@ def add(commands: Commands) -> None:
     add_project(command)
 
 
-def _erase(options: argparse.Namespace) -> int:
+def _erase(options: argparse.Namespace) -> Exit:
     """Remove data subjects from every table and from disk, and print what was removed."""
     from cdc_lakehouse.operate.erase import erase, read_key, read_keys
     from dbt.adapters.lakehouse import connections
@@ -57,14 +59,16 @@ def _erase(options: argparse.Namespace) -> int:
         subjects = read_keys(Path(options.keys_file).absolute())
     project_dir = enter_project(options.project_dir)
     report = erase(options.table, subjects, project_dir, options.dry_run, sessions=connections)
-    print(report.text)
-    return 0 if report.is_complete else 1
+    options.output.tell({"is_complete": report.is_complete, "erased": report.erased}, report.text)
+    return Exit.DONE if report.is_complete else Exit.IN_PART
 
 
-def _expire(options: argparse.Namespace) -> int:
+def _expire(options: argparse.Namespace) -> Exit:
     """Drop settled messages from bronze by their age."""
     from cdc_lakehouse.operate.expire import expire_messages
 
     enter_project(options.project_dir)
-    print(expire_messages(options.older_than, options.dry_run))
-    return 0
+    expired = expire_messages(options.older_than, options.dry_run)
+    text = expired.text(options.older_than, options.dry_run)
+    options.output.tell(plain(expired) | {"is_dry_run": options.dry_run}, text)
+    return Exit.DONE

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+from cdc_lakehouse.exits import Exit
 
 if TYPE_CHECKING:
     from cdc_lakehouse.ingest.kafka.options import Request
+    from cdc_lakehouse.ingest.report import IngestReport, KafkaReport
     from cdc_lakehouse.runtime.timings import Recorder
 
 
@@ -91,31 +93,39 @@ def _add_kafka(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _ingest(options: argparse.Namespace) -> int:
+def _ingest(options: argparse.Namespace) -> Exit:
     """Land what is new in a source and print what was landed."""
-    return options.land(options, enter_project(options.project_dir))
+    from cdc_lakehouse.console.documents import landed_document
+    from cdc_lakehouse.console.report import landed_text
+
+    if options.land is _land_kafka and options.continuous:
+        options.output.begin_lines()
+    report = options.land(options, enter_project(options.project_dir))
+    options.output.tell(landed_document(report), landed_text(report))
+    return exit_of(report)
 
 
 def _land_files(
     options: argparse.Namespace, project_dir: Path, timings: "Recorder | None" = None
-) -> int:
-    from cdc_lakehouse.console.report import ingest_text
+) -> "IngestReport":
     from cdc_lakehouse.ingest.landing import ingest_files
 
-    report = ingest_files(options.path, options.topic, project_dir, timings)
-    print(ingest_text(report))
-    return 1 if report.problems else 0
+    return ingest_files(options.path, options.topic, project_dir, timings)
 
 
 def _land_kafka(
     options: argparse.Namespace, project_dir: Path, timings: "Recorder | None" = None
-) -> int:
-    from cdc_lakehouse.console.report import kafka_text
+) -> "KafkaReport":
     from cdc_lakehouse.ingest.kafka.source import ingest_kafka
 
-    report = ingest_kafka(request_of(options), project_dir, timings)
-    print(kafka_text(report))
-    return 0
+    # What stays up tells a program each batch; of what ends, the report has them all.
+    tells = {"tell": options.output.tell} if options.continuous and options.output.as_json else {}
+    return ingest_kafka(request_of(options), project_dir, timings, **tells)
+
+
+def exit_of(report: "IngestReport | KafkaReport | None") -> Exit:
+    """Return what an ingest ends with; None is one that had nowhere to look."""
+    return Exit.IN_PART if getattr(report, "problems", None) else Exit.DONE
 
 
 def request_of(options: argparse.Namespace) -> "Request":

@@ -8,6 +8,7 @@ from pathlib import Path
 from cdc_lakehouse.console.commands.project import Commands
 from cdc_lakehouse.console.templates import copy_template, not_written
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.exits import Exit
 from cdc_lakehouse.package import PRODUCT
 
 TEMPLATE = Path(__file__).parents[2] / "project_template"
@@ -28,7 +29,7 @@ def add(commands: Commands) -> None:
     command.set_defaults(run=_init)
 
 
-def _init(options: argparse.Namespace) -> int:
+def _init(options: argparse.Namespace) -> Exit:
     """Make a project in a folder and print what to do next."""
     from cdc_lakehouse.runtime.jars import FOLDER
 
@@ -36,10 +37,13 @@ def _init(options: argparse.Namespace) -> int:
     make_project(folder)
     steps = [] if list(FOLDER.glob("*.jar")) else ["lakehouse setup"]
     steps += [f"cd {folder}", "lakehouse ingest files FOLDER", "dbt build"]
-    print(f"{folder} is a dbt project now; its README.md says what is where.")
-    print("Add a line for each topic to seeds/topics.csv. Then type:")
-    print("\n".join(f"  {step}" for step in steps))
-    return 0
+    lines = [
+        f"{folder} is a dbt project now; its README.md says what is where.",
+        "Add a line for each topic to seeds/topics.csv. Then type:",
+        *(f"  {step}" for step in steps),
+    ]
+    options.output.tell({"project": folder.resolve(), "next": steps}, "\n".join(lines))
+    return Exit.DONE
 
 
 def make_project(folder: Path) -> None:

@@ -3,6 +3,7 @@
 import argparse
 
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+from cdc_lakehouse.exits import Exit
 
 
 def add(commands: Commands) -> None:
@@ -18,12 +19,12 @@ def add(commands: Commands) -> None:
     add_project(command)
 
 
-def _maintain(options: argparse.Namespace) -> int:
+def _maintain(options: argparse.Namespace) -> Exit:
     """Compact, checkpoint and vacuum the tables, and print what became of each."""
     from cdc_lakehouse.console.report import maintain_text
     from cdc_lakehouse.operate.maintain import maintain, parse_duration
 
     enter_project(options.project_dir)
     report = maintain(parse_duration(options.retention), options.wait)
-    print(maintain_text(report))
-    return 1 if report.problems else 0
+    options.output.tell(report, maintain_text(report))
+    return Exit.IN_PART if report.problems else Exit.DONE

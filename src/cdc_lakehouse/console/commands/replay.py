@@ -3,6 +3,7 @@
 import argparse
 
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+from cdc_lakehouse.exits import Exit
 
 
 def add(commands: Commands) -> None:
@@ -28,17 +29,20 @@ def add(commands: Commands) -> None:
     add_project(command)
 
 
-def _reroute(options: argparse.Namespace) -> int:
+def _reroute(options: argparse.Namespace) -> Exit:
     """Give unrouted messages the format that their topics have by now."""
+    from cdc_lakehouse.console.documents import reroute_document
     from cdc_lakehouse.console.report import reroute_text
     from cdc_lakehouse.operate.replay import reroute
 
-    print(reroute_text(reroute(enter_project(options.project_dir))))
-    return 0
+    rerouted = reroute(enter_project(options.project_dir))
+    options.output.tell({"rerouted": reroute_document(rerouted)}, reroute_text(rerouted))
+    return Exit.DONE
 
 
-def _replay(options: argparse.Namespace) -> int:
+def _replay(options: argparse.Namespace) -> Exit:
     """Put messages that have landed back in line, and print which."""
+    from cdc_lakehouse.console.documents import replay_document
     from cdc_lakehouse.console.report import replay_text
     from cdc_lakehouse.operate.replay import Selection, parse_offsets, replay
 
@@ -50,5 +54,6 @@ def _replay(options: argparse.Namespace) -> int:
         settled=options.settled,
         all=options.all,
     )
-    print(replay_text(replay(selection, enter_project(options.project_dir))))
-    return 0
+    replayed = replay(selection, enter_project(options.project_dir))
+    options.output.tell(replay_document(replayed), replay_text(replayed))
+    return Exit.DONE

@@ -6,6 +6,7 @@ from functools import partial
 
 from cdc_lakehouse.console.commands.ingest import add_sources
 from cdc_lakehouse.console.commands.project import Commands, enter_project
+from cdc_lakehouse.exits import Exit
 
 
 def add(commands: Commands) -> None:
@@ -13,11 +14,13 @@ def add(commands: Commands) -> None:
     about = "land what is new, then build silver and gold: the command for a schedule"
     for command in add_sources(commands.add_parser("run", help=about)):
         command.add_argument("--test", action="store_true", help="run dbt's data tests too")
-        command.add_argument("--show", action="store_true", help="show what came out")
+        command.add_argument(
+            "--show", action="store_true", help="show what came out, as `show` does"
+        )
         command.set_defaults(run=_run)
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> Exit:
     """Land what is new and build what is made of it; say of both what became of them."""
     from cdc_lakehouse.console.run import run
 
@@ -26,4 +29,6 @@ def _run(options: argparse.Namespace) -> int:
     sys.argv[1:] = ["run", *(["files", path] if path else ["kafka"])]
     project_dir = enter_project(options.project_dir)
     land = partial(options.land, options, project_dir)
-    return run(land, path, options.test, options.show)
+    report = run(land, path, options.test, options.show)
+    options.output.tell(report.document(), report.overview.text() if report.overview else "")
+    return report.exit_code

@@ -5,11 +5,14 @@ import os
 import re
 import sys
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cdc_lakehouse.console.commands.ingest import add_sources, request_of
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+from cdc_lakehouse.console.output import Output
+from cdc_lakehouse.exits import Exit
 
 if TYPE_CHECKING:
     from cdc_lakehouse.serve.news import Look
@@ -68,7 +71,7 @@ def _add_schedule(command: argparse.ArgumentParser, **defaults: object) -> None:
     )
 
 
-def _serve(options: argparse.Namespace) -> int:
+def _serve(options: argparse.Namespace) -> Exit:
     """Serve until SIGTERM or SIGINT."""
     from cdc_lakehouse.console.run import parse, run, start_spark
     from cdc_lakehouse.runtime.locks import hold_to_serve
@@ -86,16 +89,19 @@ def _serve(options: argparse.Namespace) -> int:
         options=read_options(options.thrift_options),
         every=options.every or (3600 if options.on_new_data else 60),
         look=_look(options) if options.on_new_data else None,
+        tell=partial(_tell, options.output),
     )
+    options.output.begin_lines()
     request.check()
     parse()
     # Without a source another process lands, for example an ingest that stays up.
-    land = partial(options.land, options, project) if options.land else lambda timings: 0
+    land = partial(options.land, options, project) if options.land else lambda timings: None
     path = getattr(options, "path", None)
 
-    def land_and_build(write_lock: AbstractContextManager[None]) -> int:
+    def land_and_build(write_lock: AbstractContextManager[None]) -> tuple[Exit, dict[str, Any]]:
         try:
-            return run(land, path, options.test, write_lock=write_lock)
+            report = run(land, path, options.test, write_lock=write_lock)
+            return report.exit_code, report.document()
         finally:
             connections.release_metastore()
 
@@ -104,7 +110,12 @@ def _serve(options: argparse.Namespace) -> int:
         spark = start_spark(is_long=True)
         connections.release_metastore()
         runs = options.land is not None or options.every is not None or options.on_new_data
-        return serve(request, spark, project, land_and_build if runs else None)
+        serve(request, spark, project, land_and_build if runs else None)
+    return Exit.DONE
+
+
+def _tell(output: Output, event: str, **about: object) -> None:
+    output.tell({"event": event, "at": datetime.now(UTC), **about})
 
 
 def _look(options: argparse.Namespace) -> "Look":

@@ -3,6 +3,7 @@
 import argparse
 
 from cdc_lakehouse.console.commands.project import Commands
+from cdc_lakehouse.exits import Exit
 
 
 def add(commands: Commands) -> None:
@@ -23,19 +24,22 @@ def add(commands: Commands) -> None:
     command.set_defaults(run=_setup)
 
 
-def _setup(options: argparse.Namespace) -> int:
+def _setup(options: argparse.Namespace) -> Exit:
     """Fetch the Java libraries that pyspark does not bring, and archive their classes."""
     from cdc_lakehouse.operate.archive_classes import make_archive
     from cdc_lakehouse.runtime.jars import FOLDER, fetch_jars, fetch_storage_jars
 
-    print(f"{len(fetch_jars())} jars in {FOLDER}")
+    jars = fetch_jars()
+    document, lines = {"folder": FOLDER, "jars": jars}, [f"{len(jars)} jars in {FOLDER}"]
     if options.storage:
-        fetched = fetch_storage_jars(options.storage)
-        print(f"{len(fetched)} jars for {options.storage}:// in {FOLDER / options.storage}")
+        fetched = document["storage_jars"] = fetch_storage_jars(options.storage)
+        lines.append(f"{len(fetched)} jars for {options.storage}:// in {FOLDER / options.storage}")
     if options.cluster is not None:
         from cdc_lakehouse.runtime.worker_packages import ARCHIVE, pack
 
-        print(f"{', '.join(pack(options.cluster))} in {ARCHIVE}")
+        packed = document["worker_packages"] = pack(options.cluster)
+        lines.append(f"{', '.join(packed)} in {ARCHIVE}")
     if reason := make_archive():
-        print(f"No archive of Java's classes, so each start takes longer: {reason}")
-    return 0
+        lines.append(f"No archive of Java's classes, so each start takes longer: {reason}")
+    options.output.tell(document | {"problem": reason or None}, "\n".join(lines))
+    return Exit.DONE

@@ -3,6 +3,7 @@
 import argparse
 
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+from cdc_lakehouse.exits import Exit
 
 
 def add(commands: Commands) -> None:
@@ -15,15 +16,16 @@ def add(commands: Commands) -> None:
         help="for example dbt-build or ingest-files; default: the last ingest and the last dbt run",
     )
     command.add_argument("--steps", action="store_true", help="each step, not each model")
-    command.add_argument("--json", action="store_true", help="for programs: each step, in seconds")
     command.set_defaults(run=_timings)
     add_project(command)
 
 
-def _timings(options: argparse.Namespace) -> int:
+def _timings(options: argparse.Namespace) -> Exit:
     """Print the timings of one command, or of the last ingest and the last run of dbt."""
-    from cdc_lakehouse.console.timings import print_timings
+    from cdc_lakehouse.console.timings import find_timings, timings_text
 
     enter_project(options.project_dir)
-    print_timings(options.command, options.steps, options.json)
-    return 0
+    found = find_timings(options.command)
+    text = "\n\n".join(timings_text(timings, options.steps) for timings in found)
+    options.output.tell(found, text)
+    return Exit.DONE

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cdc_lakehouse.bronze.removal import Removal
 from cdc_lakehouse.operate.erase.found import Found
 from cdc_lakehouse.operate.erase.keys import file_holds
 from cdc_lakehouse.operate.erase.subjects import Subjects
@@ -13,10 +14,65 @@ from cdc_lakehouse.storage.objects import ObjectPath
 
 
 @dataclass
+class Removed:
+    """How many rows of a table went and stay."""
+
+    table: str
+    removed: int
+    stay: int
+
+
+@dataclass
+class Left:
+    """A table that a person has to clean or to look at, and why."""
+
+    table: str
+    reason: str
+
+
+@dataclass
+class Erased:
+    """What became of the subjects of one table of the source.
+
+    Attributes:
+        table: of the source; None of an erasure that was interrupted, whose record names no key.
+        began_at: of an erasure that was interrupted.
+        deliveries, messages: rows of bronze.messages, and how many messages they are.
+        rows: of silver.events.
+        tables: the tables of gold and others that were cleaned or built anew.
+        left: are to be cleaned by hand.
+        undecided: hold no row with the key's text; what else they hold is not known.
+    """
+
+    table: str | None
+    is_dry_run: bool = False
+    began_at: str | None = None
+    deliveries: int | None = None
+    messages: int | None = None
+    rows: int | None = None
+    tables: list[Removed] = field(default_factory=list)
+    left: list[Left] = field(default_factory=list)
+    undecided: list[Left] = field(default_factory=list)
+
+
+def erased_of(
+    found: Found | Removal, counts: dict[str, tuple[int, int]], **about: str | bool | None
+) -> Erased:
+    """Return what a program reads about an erasure, or about one that was only tried."""
+    erased = Erased(**about, messages=found.messages, rows=len(found.rows))
+    erased.deliveries = found.deliveries if isinstance(found, Found) else None
+    erased.tables = [Removed(t, before - after, after) for t, (before, after) in counts.items()]
+    erased.left = [Left(*each) for each in found.left]
+    erased.undecided = [Left(*each) for each in found.undecided]
+    return erased
+
+
+@dataclass
 class Report:
-    """What a person reads about an erasure, and whether nothing is left to do by hand."""
+    """What is said about an erasure, and whether nothing is left to do by hand."""
 
     lines: list[str] = field(default_factory=list)
+    erased: list[Erased] = field(default_factory=list)
     is_complete: bool = True
 
     @property
