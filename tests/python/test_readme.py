@@ -50,6 +50,12 @@ SAYS = {
         r"^inventory\.products2: models/gold/inventory/products2\.sql and _inventory\.yml, 5 col"
     ],
     "lakehouse show gold.orders": [r"^1003 +3 shipped +310\.25 CNY", r"^2005 +5 cancelled +0\.10"],
+    "lakehouse show": [
+        r"^bronze 1[56]\d messages, silver 1[78]\d events, gold [0-9,]+ rows$",
+        r"^shop\.orders +53 +1  2026-11-11 08:00:00$",
+        r"^gold\.orders +10  2026-11-11 08:00:00$",
+        r"^A table:  lakehouse show gold\.customers$",
+    ],
     "dbt show -s dts_canal": [r"\| shop\.orders .*\| dts_canal \| row_change"],
     'lakehouse query "select * from silver.message_accounting"': [
         r"^crm\.customers +0 +37 +33 ",
