@@ -122,8 +122,8 @@ def test_the_commands_print_what_there_is(tmp_path, monkeypatch):
         "gold.tags       1",
         "",
         "A table:  lakehouse show gold.kept",
+        "A report: lakehouse report --open",
         'SQL:      lakehouse query "select * from silver.message_accounting"',
-        "Timings:  lakehouse timings",
         "0",
     ]
     # A table that cannot be shown is named, and the exit code says so.

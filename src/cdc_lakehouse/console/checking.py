@@ -1,9 +1,7 @@
-"""What `lakehouse report` and `lakehouse check` write and print."""
+"""What `lakehouse report` and `lakehouse check` look at, write and print."""
 
-import json
 import os
 import webbrowser
-from dataclasses import asdict
 from pathlib import Path
 
 from cdc_lakehouse.console.show import tables_session
@@ -17,12 +15,12 @@ from cdc_lakehouse.runtime.paths import work_dir
 from cdc_lakehouse.storage.files import write_whole
 
 
-def write_report(project: Path, out: str | None, with_values: bool, opens: bool) -> None:
-    """Write the report, and print where it is.
+def write_report(project: Path, out: str | None, with_values: bool) -> tuple[Path, list[Finding]]:
+    """Write the report; return where it is, and what is to be looked at.
 
     Args:
         out: the file; None takes report.html among what the lakehouse keeps on this machine.
-        opens: whether a browser is to show it.
+        with_values: whether values of rows are in it.
 
     Raises:
         LakehouseError: there are no tables yet, they are in use, or the file cannot be written.
@@ -35,13 +33,17 @@ def write_report(project: Path, out: str | None, with_values: bool, opens: bool)
         facts = Looker(spark, project, with_values).look()
     found = findings(facts, limits)
     write_whole(path, page(facts, found))
-    print(f"{path}: {headline(found)}")
-    if opens and not webbrowser.open(path.as_uri()):
+    return path, found
+
+
+def open_page(path: Path) -> None:
+    """Let a browser show a page; say so if there is none."""
+    if not webbrowser.open(path.as_uri()):
         print("No browser could be started here. Open the file in one.")
 
 
-def print_findings(project: Path, as_json: bool) -> list[Finding]:
-    """Print what is beyond a limit, a line each, and return it.
+def check(project: Path) -> list[Finding]:
+    """Return what is beyond a limit.
 
     Raises:
         LakehouseError: there are no tables yet, or they are in use.
@@ -49,13 +51,13 @@ def print_findings(project: Path, as_json: bool) -> list[Finding]:
     limits = read_limits(project)
     with tables_session() as spark:
         facts = Looker(spark, project).look(is_whole=False)
-    found = findings(facts, limits)
-    if as_json:
-        print(json.dumps([asdict(finding) for finding in found], indent=2))
-    else:
-        lines = [f"{f.limit}  {f.subject}  {f.text}  {f.remedy}" for f in found]
-        print("\n".join(lines) or headline(found))
-    return found
+    return findings(facts, limits)
+
+
+def findings_text(found: list[Finding]) -> str:
+    """Return what a person reads about findings, a line each."""
+    lines = [f"{f.limit}  {f.subject}  {f.text}  {f.remedy}" for f in found]
+    return "\n".join(lines) or headline(found)
 
 
 def headline(found: list[Finding]) -> str:

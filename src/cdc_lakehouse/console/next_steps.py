@@ -19,8 +19,8 @@ def next_steps(table: str, has_rejected: bool) -> list[str]:
     name = program()
     return [
         f"A table:  {name} show {table}",
+        f"A report: {name} report --open",
         f'SQL:      {name} query "select * from {asked}"',
-        f"Timings:  {name} timings",
     ]
 
 

@@ -12,11 +12,13 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.console.exact import iso
 from cdc_lakehouse.console.next_steps import next_steps
 from cdc_lakehouse.console.text_table import text_table
-from cdc_lakehouse.delta.log import bytes_since, count_rows, tables_in
+from cdc_lakehouse.delta.log import count_rows
 from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.report.looking import holds_much
+from cdc_lakehouse.report.questions import rows_of
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
-from cdc_lakehouse.runtime.session import FEW_STORED_BYTES, compile_plans, ended_java
-from cdc_lakehouse.sql import identifier, quoted
+from cdc_lakehouse.runtime.session import compile_plans, ended_java
+from cdc_lakehouse.sql import identifier
 
 # A screen of 24 lines has room for so many topics and gold tables, beside what is around them.
 SHOWN = 14
@@ -27,7 +29,6 @@ TOPICS = """select topic, count_if(row_number = 0) as messages,
     count_if(kind = 'rejected') as rejected,
     cast(date_trunc('second', max(committed_at)) as string) as changed_at
     from silver.events group by topic order by topic"""
-CHANGED_AT = "cast(date_trunc('second', max(_committed_at)) as string)"
 Found = TypeVar("Found")
 
 
@@ -102,7 +103,7 @@ def look(spark: SparkSession, is_for_screen: bool) -> Overview:
     """
     if not spark.catalog.tableExists("silver.events"):
         raise LakehouseError(f"{lakehouse_dir()} holds bronze only. Run `dbt build`.")
-    compile_plans(spark, _holds_much())
+    compile_plans(spark, holds_much())
     rows = [count_rows(spark, warehouse_path(*name)) for name in _COUNTED]
     found = Overview(*rows)
     names = [name for name in _tables(spark, "gold") if name != "gold_problems"]
@@ -134,7 +135,7 @@ def _gold(spark: SparkSession, found: Overview, names: list[str]) -> list[GoldTa
 
     def ask(*asked: str) -> list[GoldTable]:
         rows = spark.sql(" union all ".join(asked)).collect()
-        return [GoldTable(*row) for row in rows]
+        return [GoldTable(f"gold.{name}", *row) for name, *row in rows]
 
     try:
         return sorted(ask(*selects.values()), key=lambda table: table.table)
@@ -146,14 +147,10 @@ def _gold(spark: SparkSession, found: Overview, names: list[str]) -> list[GoldTa
 
 
 def _select(spark: SparkSession, name: str, is_stored: bool) -> str:
-    table = f"gold.{identifier(name)}"
-    columns = spark.table(table).columns
-    rows = "count_if(not _is_deleted)" if "_is_deleted" in columns else "count(*)"
-    changed_at = CHANGED_AT if "_committed_at" in columns else "cast(null as string)"
-    if is_stored and "_committed_at" in columns:
-        # A delete, too, is a change, and the table has no row of it.
-        changed_at = f"(select {CHANGED_AT} from gold_storage.{identifier(name)})"
-    return f"(select {quoted(f'gold.{name}')}, {rows}, {changed_at} from {table})"
+    rows = rows_of(name, spark.table(f"gold.{identifier(name)}").columns, is_stored)
+    return (
+        f"(select `table`, `rows`, cast(date_trunc('second', changed_at) as string) from ({rows}))"
+    )
 
 
 def _tried(found: Overview, table: str, ask: Callable[[], Found]) -> Found | None:
@@ -173,14 +170,6 @@ def _tables(spark: SparkSession, schema: str) -> list[str]:
         return []
     found = spark.sql(f"show tables in {schema}").collect()
     return sorted(row.tableName for row in found if not row.isTemporary)
-
-
-def _holds_much() -> bool:
-    """Tell whether there is so much to read that plans are worth compiling."""
-    gold = warehouse_path("gold_storage", "x").parent
-    tables = [warehouse_path("silver", "events"), *tables_in(gold)]
-    sizes = [bytes_since(path, None) for path in tables]
-    return None in sizes or sum(sizes) > FEW_STORED_BYTES
 
 
 def _shares(topics: int, tables: int) -> tuple[int, int]:

@@ -32,6 +32,7 @@ from cdc_lakehouse.report.masking import masked_statement, sample_text
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.session import FEW_STORED_BYTES, compile_plans, ended_java
 from cdc_lakehouse.runtime.timings import commands_timed, read_timings
+from cdc_lakehouse.sql import identifier
 
 POINTS = 200_000  # of arrivals in a report
 SPANS = (1, 5, 15, 60, 300, 900, 3600, 6 * 3600, 86400, 7 * 86400, 28 * 86400)  # seconds
@@ -188,12 +189,16 @@ class Looker:
                 problem = facts.Problem(row.column_name, row.code, row.problems, text)
                 problems[row.table_name].append(problem)
         groups = [names[at : at + AT_ONCE] for at in range(0, len(names), AT_ONCE)]
-        queries = (" union all ".join(map(questions.rows_of, group)) for group in groups)
+        queries = (" union all ".join(map(self._rows_of, group)) for group in groups)
         rows = [row for query in queries for row in self._ask(query)]
         return tuple(
             facts.GoldTable(row.table, row.rows, _plain(row.changed_at), tuple(problems[row.table]))
             for row in rows
         )
+
+    def _rows_of(self, name: str) -> str:
+        columns = self._spark.table(f"gold.{identifier(name)}").columns
+        return questions.rows_of(name, columns, is_stored=True)
 
     def _stored(self) -> tuple[facts.Stored, ...]:
         found = []

@@ -4,7 +4,7 @@ Columns have the names of the facts that they become.
 """
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from pyspark.sql import Row
 
@@ -108,12 +108,21 @@ PROBLEMS = """
 """
 
 
-def rows_of(name: str) -> str:
-    """Return the query of how many rows a gold table has, and of its latest change."""
-    return (
-        f"select {quoted(name)} as table, count(*) as rows, max(_committed_at) as changed_at "
-        f"from gold.{identifier(name)}"
-    )
+def rows_of(name: str, columns: Collection[str], is_stored: bool) -> str:
+    """Return the query of how many active rows a gold table has, and of its latest change.
+
+    Args:
+        columns: the names of its columns.
+        is_stored: whether gold_storage has a table of the name; else it is any view.
+    """
+    table = f"gold.{identifier(name)}"
+    rows = "count_if(not _is_deleted)" if "_is_deleted" in columns else "count(*)"
+    changed_at = "max(_committed_at)" if "_committed_at" in columns else "cast(null as timestamp)"
+    if is_stored and "_committed_at" in columns:
+        # A delete is a change, too, and the table has no row of it.
+        changed_at = f"(select {changed_at} from gold_storage.{identifier(name)})"
+    named = quoted(name)
+    return f"select {named} as `table`, {rows} as `rows`, {changed_at} as changed_at from {table}"
 
 
 def samples(places: Iterable[Row], size: int) -> str:

@@ -4,6 +4,7 @@ import argparse
 import os
 
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+from cdc_lakehouse.exits import Exit
 
 
 def add(commands: Commands) -> None:
@@ -31,21 +32,26 @@ def add(commands: Commands) -> None:
         "check",
         help="print what is beyond a limit of seeds/limits.csv, a line each; exit code 1 if any is",
     )
-    command.add_argument("--json", action="store_true", help="for programs: a list of findings")
     command.set_defaults(run=_check)
     add_project(command)
 
 
-def _report(options: argparse.Namespace) -> int:
+def _report(options: argparse.Namespace) -> Exit:
     """Write the report, and print where it is and what is to be looked at."""
-    from cdc_lakehouse.console.checking import write_report
+    from cdc_lakehouse.console.checking import headline, open_page, write_report
 
-    write_report(enter_project(options.project_dir), options.out, options.with_values, options.open)
-    return 0
+    project = enter_project(options.project_dir)
+    path, found = write_report(project, options.out, options.with_values)
+    options.output.tell({"file": path, "findings": found}, f"{path}: {headline(found)}")
+    if options.open:
+        open_page(path)
+    return Exit.DONE
 
 
-def _check(options: argparse.Namespace) -> int:
+def _check(options: argparse.Namespace) -> Exit:
     """Print the findings; the exit code tells whether there are any."""
-    from cdc_lakehouse.console.checking import print_findings
+    from cdc_lakehouse.console.checking import check, findings_text
 
-    return 1 if print_findings(enter_project(options.project_dir), options.json) else 0
+    found = check(enter_project(options.project_dir))
+    options.output.tell(found, findings_text(found))
+    return Exit.FINDINGS if found else Exit.DONE
