@@ -3,13 +3,17 @@ BIN := .venv/bin
 PIP := pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup run test lint broker bench soak check-machine
+.PHONY: help setup run docs test lint broker bench soak check-machine
 
 help: ## show what there is to type
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
 
 run: .venv/.runs ## land the sample topics, build silver and gold, show what came out
 	lakehouse run files samples/landing --show
+
+docs: .venv/.runs ## write the site of all tables, columns, formats and their lineage: target/docs/static_index.html
+	dbt docs generate --static --target docs --target-path target/docs
+	@echo "Open target/docs/static_index.html in a browser. It is one file, needs no server, and can be sent or copied."
 
 test: setup broker lint ## lint, dbt unit and data tests, pytest: what every commit passes
 	pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m "not long" tests/python

@@ -28,6 +28,8 @@ HELD_ELSEWHERE = {
     "lakehouse report --open": "starts a browser; without that it is typed",
     "lakehouse serve": "stays up; test_serve types it",
     "dbt docs serve": "stays up; test_sample has the pages that it shows",
+    "make docs": "test_docs_site types its recipe",
+    "dbt docs generate --static --target docs": "part of that recipe",
     "pip install cdc_lakehouse": "test_wheel installs it, and types the next two there",
     "lakehouse init shop": "needs the package in an environment of its own",
     "cd shop": "the end of that",
