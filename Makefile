@@ -3,7 +3,7 @@ BIN := .venv/bin
 PIP := pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup run docs test lint broker bench soak check-machine
+.PHONY: help setup run docs test lint broker bench soak screenshots check-machine
 
 help: ## show what there is to type
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
@@ -41,6 +41,10 @@ soak: setup broker ## every test, the long ones too, in long rounds and with his
 bench: setup ## this project beside others, over the same bytes; BENCH="--messages 100000" for less; takes hours
 	pip install --quiet --disable-pip-version-check --requirement bench/requirements.txt
 	python -m bench.run $(BENCH)
+
+screenshots: setup ## take the pictures of docs/images, of a lakehouse of the sample topics
+	python tests/python/browser.py
+	python docs/screenshots.py
 
 lint:
 	ruff check .
