@@ -30,5 +30,6 @@ def _run(options: argparse.Namespace) -> Exit:
     project_dir = enter_project(options.project_dir)
     land = partial(options.land, options, project_dir)
     report = run(land, path, options.test, options.show)
-    options.output.tell(report.document(), report.overview.text() if report.overview else "")
+    text = f"\n{report.overview.text()}" if report.overview else ""
+    options.output.tell(report.document(), text)
     return report.exit_code
