@@ -124,7 +124,7 @@ def appended_since(path: Location, version: int, last: int, saying: str) -> list
     appended = []
     try:
         for commit in range(version + 1, last + 1):
-            actions = list(_actions_of(path, commit))
+            actions = list(actions_of(path, commit))
             changed = [name for a in actions for name in a if a[name].get("dataChange")]
             if any("cdc" in action for action in actions) or "remove" in changed:
                 return None
@@ -141,7 +141,7 @@ def last_user_metadata(path: Location) -> str | None:
     """Return the text of ours that the table's latest commit keeps; None if it has none."""
     last = _last_commit(path)
     try:
-        said = _user_metadata(_actions_of(path, int(last.stem))) if last else []
+        said = _user_metadata(actions_of(path, int(last.stem))) if last else []
     except (OSError, ValueError):  # if it is damaged, Delta says so
         return None
     return said[0] if said else None
@@ -254,10 +254,15 @@ def _actions_since(path: Location, version: int, last: int | None = None) -> Ite
         newest = _last_commit(path)
         last = int(newest.stem) if newest else -1
     for commit in range(version + 1, last + 1):
-        yield from _actions_of(path, commit)
+        yield from actions_of(path, commit)
 
 
-def _actions_of(path: Location, commit: int) -> Iterator[dict]:
+def actions_of(path: Location, commit: int) -> Iterator[dict]:
+    """Yield what a commit of a table did.
+
+    Raises:
+        OSError, ValueError: it has been removed, or cannot be read.
+    """
     actions = (path / LOG / f"{commit:020}.json").read_text(encoding="utf-8")
     yield from map(json.loads, filter(None, actions.split("\n")))
 

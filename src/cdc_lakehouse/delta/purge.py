@@ -5,9 +5,11 @@ import re
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.delta.commit import set_for_one_statement
-from cdc_lakehouse.delta.log import LOG, snapshot
+from cdc_lakehouse.delta.feed import FEED, PURGED
+from cdc_lakehouse.delta.log import LOG, latest_version, snapshot
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.paths import located
+from cdc_lakehouse.storage.files import Location
 
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 KEPT_FOR = "delta.deletedFileRetentionDuration"
@@ -25,6 +27,8 @@ def purge(spark: SparkSession, table: str) -> None:
     Raises:
         LakehouseError: Delta wrote no checkpoint, so that its log cannot be shortened.
     """
+    folder = located(spark.sql(f"describe detail {table}").first().location)
+    before = latest_version(spark, folder)
     # Files whose rows are only marked as deleted are written again without them.
     spark.sql(f"reorg table {table} apply (purge)")
     properties = {row.key: row.value for row in spark.sql(f"show tblproperties {table}").collect()}
@@ -32,7 +36,10 @@ def purge(spark: SparkSession, table: str) -> None:
     spark.sql(f"alter table {table} set tblproperties ('{KEPT_FOR}' = 'interval 0 seconds')")
     with set_for_one_statement(spark, {RETENTION_CHECK: "false"}):
         spark.sql(f"vacuum {table} retain 0 hours")
-    _shorten_log(spark, table)
+    last = _shorten_log(spark, folder)
+    if FEED in properties:
+        # Who has read all before can go on after what was done here, which changed no row.
+        spark.sql(f"alter table {table} set tblproperties ('{PURGED}' = '{before} {last}')")
     kept_for = properties.get(KEPT_FOR)
     if kept_for in (None, "interval 0 seconds"):
         spark.sql(f"alter table {table} unset tblproperties if exists ('{KEPT_FOR}')")
@@ -40,11 +47,14 @@ def purge(spark: SparkSession, table: str) -> None:
         spark.sql(f"alter table {table} set tblproperties ('{KEPT_FOR}' = '{kept_for}')")
 
 
-def _shorten_log(spark: SparkSession, table: str) -> None:
-    """Write a checkpoint and delete all of the log before it: commits hold statistics of files."""
-    location = spark.sql(f"describe detail {table}").first().location
-    folder = located(location) / LOG
-    latest = snapshot(spark, folder.parent)
+def _shorten_log(spark: SparkSession, table: Location) -> int:
+    """Write a checkpoint and delete all of the log before it: commits hold statistics of files.
+
+    Returns:
+        The number of the latest commit.
+    """
+    folder = table / LOG
+    latest = snapshot(spark, table)
     latest.deltaLog().checkpoint(latest, spark._jvm.scala.Option.empty())
     if not list(folder.glob(f"{latest.version():020}.checkpoint*.parquet")):
         raise LakehouseError(
@@ -57,3 +67,4 @@ def _shorten_log(spark: SparkSession, table: str) -> None:
             path.unlink()
     # What Java remembers of the log may speak of files that are gone.
     spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    return latest.version()

@@ -27,6 +27,10 @@ CHOICES = {
     "on_drop": ["keep", "apply"],
     "on_delete": ["hide", "flag"],
 }
+# Options that decide what is kept beside the table, not what it holds.
+BESIDE = ("plain_table", "change_feed")
+# The columns that a change has beside those of its row.
+FEED_COLUMNS = {"_change_type", "_commit_version", "_commit_timestamp", "_before", "_feed"}
 RETENTION = r"[0-9]+ (hour|day|week|month|year)s?"
 
 
@@ -50,10 +54,17 @@ class GoldOptions:
             cluster_by: up to four columns by which Delta arranges the table's files.
         plain_table: keep gold_plain.<name> too, the rows that the model shows as a table that every
             Delta reader takes.
+        change_feed: keep it with Delta's change data feed, which `changes_of` reads.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
     plain_table: bool = False
+    change_feed: bool = False
+
+    @property
+    def keeps_plain(self) -> bool:
+        """Whether gold_plain.<name> is kept; the change feed is one of that table."""
+        return self.plain_table or self.change_feed
 
     @property
     def removing(self) -> list[str]:
@@ -100,7 +111,7 @@ def read_options(
     """
     config = model["config"]
     defaults = DEFAULTS[config["materialized"]]
-    names = [*defaults, "plain_table"]
+    names = [*defaults, *BESIDE]
     refused = refused_option(model.get("unrendered_config") or {}, names, own, project)
     if refused:
         name, meant = refused
@@ -112,22 +123,30 @@ def read_options(
             f"{did_you_mean} options are {', '.join(names)}",
         )
     given = {name: config[name] for name in names if config.get(name) is not None}
-    plain_table = given.pop("plain_table", False)
+    beside = {name: given.pop(name, False) for name in BESIDE}
     values = defaults | given
-    for name, found, wanted in _wrong_values(values, plain_table, model, key):
+    for name, found, wanted in _wrong_values(values, beside, model, key):
         raise _refusal(model, name, found, wanted)
-    return GoldOptions(values, plain_table)
+    return GoldOptions(values, **beside)
 
 
 def _wrong_values(
-    values: Mapping[str, Any], plain_table: Any, model: Mapping[str, Any], key: Collection[str]
+    values: Mapping[str, Any],
+    beside: Mapping[str, Any],
+    model: Mapping[str, Any],
+    key: Collection[str],
 ) -> Iterable[tuple[str, str, str]]:
     """The options with a wrong value: the name, what was found and what is wanted."""
     for name, choices in CHOICES.items():
         if name in values and values[name] not in choices:
             yield name, _found(values[name]), f"it is one of {', '.join(choices)}"
-    if plain_table not in (True, False):
-        yield "plain_table", _found(plain_table), "it is true or false"
+    for name, value in beside.items():
+        if value not in (True, False):
+            yield name, _found(value), "it is true or false"
+    reserved = FEED_COLUMNS & {column.lower() for column in model["columns"]}
+    if beside["change_feed"] and reserved:
+        found = f"the model has the column {min(reserved)}"
+        yield "change_feed", found, "the feed has a column of this name; give it another"
     retention = values.get("tombstone_retention")
     if retention is not None and not re.fullmatch(RETENTION, str(retention)):
         wanted = "it is a number and a unit, such as 90 days"

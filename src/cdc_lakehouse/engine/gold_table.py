@@ -90,7 +90,7 @@ class GoldTable:
     @property
     def plain(self) -> BaseRelation:
         """The copy of the rows that it shows, for readers other than Spark."""
-        return self.view.incorporate(path={"schema": self.view.schema + SUFFIX}, type="table")
+        return plain_of(self.view)
 
     @property
     def problems(self) -> BaseRelation:
@@ -153,9 +153,13 @@ class GoldTable:
         markers = " or stored._truncated_table is not null" if found.truncates else ""
         return f"({found.keys}{markers})"
 
-    def touched_keys_can_be(self, found: Changes) -> str:
-        """Where the keys that a run has merged can be; tombstones that it forgets anywhere."""
-        return "true" if self.model.options.retention else f"({found.keys})"
+    def touched_keys_can_be(self, found: Changes | None) -> str:
+        """Where the keys that a run has merged can be; tombstones that it forgets anywhere.
+
+        Args:
+            found: None stands for all keys.
+        """
+        return "true" if found is None or self.model.options.retention else f"({found.keys})"
 
     def is_touched(self, found: Changes) -> str:
         """Whether a run can change the version of a stored change: all of the keys that it touches.
@@ -189,13 +193,15 @@ class GoldTable:
         """The statement that only notes what the copy for other readers has."""
         return statements.commit_only(str(self.plain))
 
-    @property
-    def replace_plain(self) -> str:
+    def replace_plain(self, further: Mapping[str, str]) -> str:
         """The statement that writes the copy whole.
 
         Deletion vectors, clustering and the like are features that a reader may not have.
+
+        Args:
+            further: properties of the copy, as those of a change feed.
         """
-        properties = {"delta.enableDeletionVectors": "false", KIND: PLAIN_TABLE}
+        properties = {"delta.enableDeletionVectors": "false", KIND: PLAIN_TABLE, **further}
         return (
             f"create or replace table {self.plain}\nusing delta\n"
             f"{statements.settings(properties)}\nas select * from {self.view}"
@@ -225,6 +231,12 @@ class GoldTable:
 def storage_of(view: BaseRelation) -> BaseRelation:
     """The table that is stored for a gold model: of the same name, in a schema beside."""
     return view.incorporate(path={"schema": f"{view.schema}_storage"}, type="table")
+
+
+def plain_of(view: BaseRelation) -> BaseRelation:
+    """The copy of the rows of a gold model that every Delta reader takes."""
+    path = {"schema": view.schema + SUFFIX, "identifier": view.identifier}
+    return view.create(**path, type="table")
 
 
 def beside(view: BaseRelation, suffix: str) -> BaseRelation:

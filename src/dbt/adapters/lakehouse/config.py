@@ -19,4 +19,5 @@ class LakehouseConfig(SparkConfig):
     track_columns: list[str] | None = None
     cluster_by: list[str] | None = None
     plain_table: bool | None = None
+    change_feed: bool | None = None
     keeps_after_bytes: int | None = None

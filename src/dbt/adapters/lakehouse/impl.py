@@ -17,6 +17,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from cdc_lakehouse.package import PACKAGE, has_silver
 from cdc_lakehouse.routes import read_routes
 from cdc_lakehouse.runtime.project import use_project
+from dbt.adapters.lakehouse.change_feed import FeedsAdapter
 from dbt.adapters.lakehouse.config import LakehouseConfig
 from dbt.adapters.lakehouse.connections import (
     TIMINGS,
@@ -24,7 +25,6 @@ from dbt.adapters.lakehouse.connections import (
     short_errors,
 )
 from dbt.adapters.lakehouse.findings import FindingsAdapter
-from dbt.adapters.lakehouse.gold import GoldAdapter
 from dbt.adapters.lakehouse.passed_tests import PassedTestsAdapter
 from dbt.adapters.lakehouse.seeds import SeedsAdapter
 from dbt.adapters.lakehouse.silver import SilverAdapter
@@ -36,7 +36,7 @@ DEFINITION = "cdc_lakehouse.definition"
 
 
 class LakehouseAdapter(
-    GoldAdapter, SilverAdapter, SummariesAdapter, PassedTestsAdapter, FindingsAdapter, SeedsAdapter
+    FeedsAdapter, SilverAdapter, SummariesAdapter, PassedTestsAdapter, FindingsAdapter, SeedsAdapter
 ):
     """The adapter: what models, materializations and macros can ask."""
 

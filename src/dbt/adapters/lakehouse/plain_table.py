@@ -1,14 +1,25 @@
 """Keep gold_plain.<name>: the rows that a gold model shows, as a table for every Delta reader.
 
 It follows the stored table by a commit of its own; if a run ends between the two, the next one
-writes it whole.
+writes it whole, or, where it keeps a change feed, the rows that differ.
 """
+
+from uuid import uuid4
 
 from dbt.adapters.base.relation import BaseRelation
 from dbt_common.exceptions import DbtRuntimeError
 
 from cdc_lakehouse.delta.commit import set_for_one_statement, settings_of_transaction
+from cdc_lakehouse.delta.statements import add_columns, set_properties
+from cdc_lakehouse.delta.stored_columns import types_of_columns, types_of_schema
 from cdc_lakehouse.delta.watermark import mark_of
+from cdc_lakehouse.engine.change_feed import (
+    ENABLED,
+    IDENTITY,
+    FeedRows,
+    columns_lacking,
+    has_feed,
+)
 from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.gold_table import KIND
 from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
@@ -26,20 +37,27 @@ class PlainTable(TableRun):
         return self.table.plain
 
     def keep(self, found: Changes | None) -> None:
-        """Bring the copy up to date, or drop it once the option plain_table is off.
+        """Bring the copy up to date, or drop it once no option asks for it.
 
         Args:
             found: what this run has merged into the stored table, if anything.
         """
-        if not self.table.model.options.plain_table:
+        options = self.table.model.options
+        if not options.keeps_plain:
             return self._drop()
         step = self._next_step(found)
         if step == "remake":
             self.adapter.remove_table(self.plain)
+        if step not in ("replace", "remake"):
+            self._switch_feed()
         if step in ("replace", "remake"):
-            self.adapter.create_schema(self.plain)
             self.adapter.expect_rows_since(self.table.storage, None)
-            self._write(self.table.replace_plain)
+            if step == "remake" or not (options.change_feed and self._complete_columns()):
+                self._replace()
+            else:
+                self._merge_differences(None)
+        elif step == "merge" and options.change_feed:
+            self._merge_differences(found)
         elif step == "merge":
             rows = self.macros["rows_of_touched_keys"](self.table, found)
             self.adapter.stage("plain_rows", rows)
@@ -47,10 +65,52 @@ class PlainTable(TableRun):
         elif step == "mark":
             self._write(self.table.commit_only_plain)
 
+    def _replace(self) -> None:
+        """Write the copy whole; its feed begins with that."""
+        self.adapter.create_schema(self.plain)
+        is_fed = self.table.model.options.change_feed
+        self._write(self.table.replace_plain(self._new_feed if is_fed else {}))
+
+    def _merge_differences(self, found: Changes | None) -> None:
+        """Write what of the touched keys, or of all, the copy has otherwise, and nothing else."""
+        rows = self.macros["rows_that_differ"](self.table, self._rows, found)
+        self.adapter.stage("plain_rows", rows)
+        merge = self.macros["merge_rows_that_differ"](self.table, self._rows, found)
+        self._write(merge, is_staged=True)
+
+    @property
+    def _rows(self) -> FeedRows:
+        return FeedRows(self.table.model)
+
+    @property
+    def _new_feed(self) -> dict[str, str]:
+        return self._rows.properties(uuid4().hex[:12])
+
+    def _switch_feed(self) -> None:
+        """Begin a feed with the rows as they are, or end it, as the option says now."""
+        is_fed = self.table.model.options.change_feed
+        if is_fed != has_feed(self.adapter.properties(self.plain)):
+            properties = self._new_feed if is_fed else {ENABLED: "false"}
+            self.adapter.execute(set_properties(str(self.plain), properties))
+
+    def _complete_columns(self) -> bool:
+        """Give the copy the columns that it lacks, and tell whether its feed can go on."""
+        if not self.adapter.exists(self.plain):
+            return False
+        properties, definitions = self.adapter.properties(self.plain), self._rows.definitions
+        if not has_feed(properties) or properties.get(IDENTITY) != self._rows.identity_names:
+            return False
+        stored = types_of_schema(self.adapter.snapshot(self.plain).schema().json())
+        shown = types_of_columns(self.adapter.spark, definitions)
+        lacking = columns_lacking(stored, shown)
+        if lacking:
+            self.adapter.execute(add_columns(str(self.plain), definitions, lacking))
+        return lacking is not None
+
     def _drop(self) -> None:
         folder = folder_of(self.plain)
         if folder.is_dir() and self.adapter.exists(self.plain) and self._is_copy():
-            said = f"{self.plain} is dropped: the option plain_table is off"
+            said = f"{self.plain} is dropped: the options plain_table and change_feed are off"
             self.macros["log"](said, info=True)
             self.adapter.remove_table(self.plain)
 

@@ -1,0 +1,86 @@
+"""What `changes_of` asks: which commits of a gold table's change feed a model has to read."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dbt.adapters.base.meta import available
+from dbt.adapters.base.relation import BaseRelation
+
+from cdc_lakehouse.delta.feed import FEED, PURGED, first_after_purge, first_lost
+from cdc_lakehouse.engine.change_feed import (
+    FeedReading,
+    FeedRows,
+    Position,
+    cannot_go_on,
+    kind_of_reading,
+    refuse_without_option,
+)
+from cdc_lakehouse.engine.gold_model import GoldModel
+from cdc_lakehouse.engine.gold_options import DEFAULTS
+from cdc_lakehouse.engine.gold_table import plain_of
+from cdc_lakehouse.errors import LakehouseError
+from dbt.adapters.lakehouse.connections import short_errors
+from dbt.adapters.lakehouse.gold import GoldAdapter
+from dbt.adapters.lakehouse.tables import folder_of
+
+
+class FeedsAdapter(GoldAdapter):
+    """The change feeds of gold tables."""
+
+    @available.parse(lambda *args, **kwargs: None)
+    def reading_of_feed(
+        self,
+        relation: BaseRelation,
+        nodes: Iterable[Mapping[str, Any]],
+        since: Mapping[str, Any] | None,
+        consumer: BaseRelation,
+    ) -> FeedReading:
+        """Return what a model reads of a feed: a snapshot, or the commits after the last it read.
+
+        Args:
+            relation: the gold model; with --empty or --sample a part of it, of which none is read.
+            nodes: those of dbt's graph.
+            since: what `last_change_read` returns.
+            consumer: the model that reads.
+        """
+        with short_errors():
+            return self._reading_of_feed(relation, nodes, since, consumer.identifier)
+
+    def _reading_of_feed(
+        self,
+        relation: BaseRelation,
+        nodes: Iterable[Mapping[str, Any]],
+        since: Mapping[str, Any] | None,
+        consumer: str,
+    ) -> FeedReading:
+        rows, table = FeedRows(self._model_of(relation, nodes)), plain_of(relation)
+        self.forget_snapshots()  # the run of the model may have been in another thread
+        refuse_without_option(rows.model, consumer)
+        if self.reads_a_part_only(relation.render()) or not self.exists(table):
+            # Silver has read nothing yet, or this run may note nothing that it has read.
+            view = relation.include(database=False)
+            return FeedReading(rows, f"{view.schema}.{view.identifier}", "", "nothing")
+        properties, state = self.properties(table), self.snapshot(table)
+        position = Position(since["commit"], since.get("feed")) if since else None
+        last, name = state.version(), table.render()
+        kind = kind_of_reading(position, properties, last, name, consumer)
+        first = 0
+        if position and kind == "changes":
+            first = first_after_purge(properties.get(PURGED), position.commit + 1)
+            lost = first_lost(folder_of(table), first, last)
+            if lost is not None:
+                raise cannot_go_on(consumer, name, f"the changes of its commit {lost} are removed")
+        return FeedReading(rows, name, properties[FEED], kind, first, last, state.timestamp())
+
+    def _model_of(self, relation: BaseRelation, nodes: Iterable[Mapping[str, Any]]) -> GoldModel:
+        for node in nodes:
+            if (
+                node["resource_type"] == "model"
+                and (node["schema"], node["alias"]) == (relation.schema, relation.identifier)
+                and node["config"]["materialized"] in DEFAULTS
+            ):
+                return self._gold_model(node, "")
+        raise LakehouseError(
+            f"changes_of: {relation.schema}.{relation.identifier} is not a gold model of this "
+            "project; give it ref() of one that says change_feed=true."
+        )
