@@ -10,6 +10,7 @@ from rendered import look_at
 from test_gold_table import model, node, table
 
 from cdc_lakehouse.delta.statistics import Extent
+from cdc_lakehouse.engine.change_feed import FeedReading, FeedRows
 from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.columns import gold_columns
 from cdc_lakehouse.engine.new_messages import NewMessages
@@ -86,6 +87,14 @@ def of_gold():
         yield "changes_of_moved_keys", (each.model,)
         yield "with_followed_changes", (ROWS, each.model)
         yield "rows_of_touched_keys", (each, MERGED)
+        rows = FeedRows(each.model)
+        for found in (None, MERGED):
+            yield "rows_that_differ", (each, rows, found)
+            yield "merge_rows_that_differ", (each, rows, found)
+        for kind in ("snapshot", "nothing", "changes"):
+            reading = FeedReading(rows, "gold_plain.things", "f1", kind, 3, 5)
+            name = "changes_in_commits" if kind == "changes" else "rows_as_inserts"
+            yield name, (reading,)
         for found in (MERGED, PARTIAL, HALVES):
             yield "merge_plain_rows", (each, found)
             if each.model.is_history:

@@ -8,7 +8,7 @@ from dbt.adapters.spark.impl import SparkConfig
 from cdc_lakehouse.engine.gold_options import refused_option
 from dbt.adapters.lakehouse.impl import LakehouseAdapter, LakehouseConfig
 
-BOTH = ["on_truncate", "on_drop", "cluster_by", "plain_table"]
+BOTH = ["on_truncate", "on_drop", "cluster_by", "plain_table", "change_feed"]
 CURRENT_STATE = [*BOTH, "on_delete", "tombstone_retention"]
 HISTORY = [*BOTH, "track_columns"]
 OWN = {*CURRENT_STATE, *HISTORY}
@@ -58,6 +58,8 @@ def test_options_of_dbt_and_of_other_adapters_are_taken(name, options):
         ("clusterby", "cluster_by"),
         ("plaintable", "plain_table"),
         ("plain_tables", "plain_table"),
+        ("changefeed", "change_feed"),
+        ("change_feeds", "change_feed"),
         ("cluster", "cluster_by"),
     ],
 )

@@ -86,7 +86,7 @@ def options(kind="current_state", **given):
     return read_options(node(kind, **given), ["id"], OWN, {})
 
 
-OWN = {*DEFAULTS["current_state"], *DEFAULTS["history"], "plain_table"}
+OWN = {*DEFAULTS["current_state"], *DEFAULTS["history"], "plain_table", "change_feed"}
 
 
 def test_options_that_are_not_given_have_their_defaults():
@@ -94,6 +94,10 @@ def test_options_that_are_not_given_have_their_defaults():
     assert (found.removing, found.retention, found.shows_deleted) == (["truncate"], None, False)
     assert options(on_truncate="ignore", on_drop="apply").removing == ["drop"]
     assert options(plain_table=True).plain_table
+    assert [options(**{name: True}).keeps_plain for name in ("plain_table", "change_feed")] == [
+        True
+    ] * 2
+    assert not options().keeps_plain
 
 
 @pytest.mark.parametrize(
@@ -102,6 +106,7 @@ def test_options_that_are_not_given_have_their_defaults():
         ("current_state", {"on_truncate": "drop"}, 'found "drop"; it is one of apply, ignore'),
         ("current_state", {"on_delete": True}, "found true; it is one of hide, flag"),
         ("current_state", {"plain_table": "on"}, 'found "on"; it is true or false'),
+        ("history", {"change_feed": 1.5}, "found 1.5; it is true or false"),
         ("current_state", {"tombstone_retention": "90"}, "a number and a unit, such as 90 days"),
         ("current_state", {"tombstone_retention": 90}, "found 90; it is a number and a unit"),
         ("current_state", {"cluster_by": "id"}, 'found "id"; it is a list of columns'),
@@ -117,6 +122,14 @@ def test_a_wrong_option_is_refused_with_what_was_found_and_what_is_wanted(kind, 
         options(kind, **given)
     assert str(refused.value).startswith(f"things: option {next(iter(given))}: ")
     assert said in str(refused.value)
+
+
+def test_a_column_of_the_feed_is_refused_where_there_is_one():
+    reserved = {"name": "_Before", "data_type": "string"}
+    given = node(columns=(ID, reserved), change_feed=True)
+    with pytest.raises(LakehouseError, match="the model has the column _before; the feed has a"):
+        read_options(given, ["id"], OWN, {})
+    read_options(node(columns=(ID, reserved)), ["id"], OWN, {})
 
 
 # Whether a table is built again.
