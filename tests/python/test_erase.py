@@ -33,8 +33,8 @@ OF_THE_ACCOUNT = (ACCOUNT, "XX77 6066")
 PEOPLE_COLUMNS = {"id": "string", "name": "string", "email": "string"}
 ACCOUNT_COLUMNS = {"id": "bigint", "iban": "string", "limit_amount": "bigint"}
 MODELS = {
-    "people": ("people", PEOPLE_COLUMNS, "tombstone_retention='90 days', plain_table=true"),
-    "people_history": ("people", PEOPLE_COLUMNS, "materialized='history', plain_table=true"),
+    "people": ("people", PEOPLE_COLUMNS, "tombstone_retention='90 days', change_feed=true"),
+    "people_history": ("people", PEOPLE_COLUMNS, "materialized='history', change_feed=true"),
     "accounts": ("accounts", ACCOUNT_COLUMNS, "on_delete='flag', plain_table=true"),
 }
 ACCOUNTS = Table(
@@ -278,7 +278,8 @@ def test_before_it_is_in_every_copy(lakehouse):
             assert any(table in path for path in paths), (text, table)
     held = files_that_hold(lakehouse.home, *OF_THE_PERSON)
     in_all = set.union(*held.values())
-    for part in ("_change_data", "people_history/_delta_log", "tmp/ingest-killed"):
+    feed = "gold_plain.db/people_history/_change_data"
+    for part in (feed, "messages/_change_data", "people_history/_delta_log", "tmp/ingest-killed"):
         assert any(part in path for path in in_all), part
 
 
