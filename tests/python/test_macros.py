@@ -121,7 +121,7 @@ def texts_of_python():
 
 
 def test_every_macro_is_reached(manifest):
-    """From a model, a test or dbt itself, through calls, dispatches and names that are passed."""
+    """From a model, a page, a test or dbt itself, by calls, dispatches and names passed on."""
     own = {"cdc_lakehouse", "dbt_lakehouse"}
     ours = {key: macro for key, macro in manifest.macros.items() if macro.package_name in own}
     assert len(ours) > len(BLOCKS)
@@ -142,6 +142,10 @@ def test_every_macro_is_reached(manifest):
         waiting |= keys_of.get(f"materialization_{materialized}_lakehouse", set())
     for node in manifest.nodes.values():
         waiting |= calls(node.depends_on.macros, node.raw_code)
+    # What only models of a user call stands in a model that a page shows.
+    for page in sorted((PROJECT / "docs").glob("*.md")):
+        for text in re.findall(r"^```sql\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+            waiting |= calls([], text)
     # The adapter runs macros of gold and silver by their names.
     for name in texts_of_python():
         waiting |= keys_of.get(name, set()) & ours.keys()
