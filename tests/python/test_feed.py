@@ -6,8 +6,10 @@ import random
 import re
 import shutil
 
+import pyarrow as pa
 import pytest
 from conftest import PROJECT
+from deltalake import DeltaTable
 from laboratory import COLUMNS, YAML, Laboratory, change, thing, truncate, write_models
 from shop import write_messages
 from test_erase import files_that_hold
@@ -242,6 +244,14 @@ def test_a_change_is_told_once_and_only_if_it_changes_something(laboratory):
         (6, "six", "2.00", "update", None, None),
         (7, "n0", "1.00", "insert", None, None),
     ]
+    # Another reader of Delta's feed sees the rows before and after.
+    of_delta = DeltaTable(folder(laboratory, "things")).load_cdf(starting_version=1)
+    rows = pa.table(of_delta).select(["id", "name", "_change_type"]).to_pylist()
+    assert {tuple(row.values()) for row in rows if row["id"] in (3, 6)} == {
+        (3, "n1", "delete"),
+        (6, None, "update_preimage"),
+        (6, "six", "update_postimage"),
+    }
     # Of number 1: the version that has ended, the one between, and the current one.
     versions = [row[1:] for row in told(laboratory, "things_history") if row[0] == 1]
     assert versions == [
