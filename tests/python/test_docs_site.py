@@ -248,7 +248,7 @@ def test_an_exposure_names_what_it_reads(reader):
     tree.locator(report).locator("visible=true").click()
     reader.title("lakehouse report")
     reader.page.get_by_text("A page for a person").wait_for()
-    for name in ("message_accounting", "schema_drift", "gold_problems"):
+    for name in ("message_accounting", "schema_drift", "table_accounting"):
         reader.page.locator("#depends_on + .section-content").get_by_text(
             name, exact=True
         ).wait_for()
