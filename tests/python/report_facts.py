@@ -67,11 +67,25 @@ def typical() -> Facts:
         rejected=_rejected(MASKED, None),
         drift=_drift(),
         source_tables=(
-            SourceTable("shop.orders", 182_340, 14, 3, NOW - 190, NOW - 40, 150.2, True),
-            SourceTable("shop.customers", 20_101, 0, 0, NOW - 4000, NOW - 3500, 480.0, True),
-            SourceTable("shop.payments", 61_220, 2, 0, NOW - 31, NOW - 30.2, 0.84, True),
-            SourceTable("crm.Order Notes", 912, 0, 0, NOW - 86_000, NOW - 80_000, 5100.0, False),
-            SourceTable("inventory.parts", 77, 0, 0, None, NOW - 80_000, None, False),
+            SourceTable("shop.orders", 182_340, 14, 3, NOW - 190, NOW - 60, NOW - 40, 150.2, True),
+            SourceTable(
+                "shop.customers", 20_101, 0, 0, NOW - 4000, NOW - 3600, NOW - 3500, 480.0, True
+            ),
+            SourceTable(
+                "shop.payments", 61_220, 2, 0, NOW - 31, NOW - 30.5, NOW - 30.2, 0.84, True
+            ),
+            SourceTable(
+                "crm.Order Notes",
+                912,
+                0,
+                0,
+                NOW - 86_000,
+                NOW - 81_000,
+                NOW - 80_000,
+                5100.0,
+                False,
+            ),
+            SourceTable("inventory.parts", 77, 0, 0, None, NOW - 81_000, NOW - 80_000, None, False),
         ),
         gold_tables=(
             GoldTable("gold.orders", 92_118, NOW - 190),
@@ -147,7 +161,7 @@ def hostile() -> tuple[Facts, tuple[Finding, ...]]:
             for text in HOSTILE
         ),
         drift=tuple(Drift(t, t, t, t, t, t, NOW, t, 0, 0, t) for t in HOSTILE),
-        source_tables=tuple(SourceTable(t, 1, 0, 0, NOW, NOW, 0.0, False) for t in HOSTILE),
+        source_tables=tuple(SourceTable(t, 1, 0, 0, NOW, NOW, NOW, 0.0, False) for t in HOSTILE),
         gold_tables=tuple(GoldTable(t, 1, NOW, (Problem(t, t, 1, t),)) for t in HOSTILE),
         runs=tuple(Run(t, NOW, 2.0, (RunStep(t, t, 0.0, 1.0, 1, 1, 1, 1),)) for t in HOSTILE),
         stored=tuple(Stored(t, 1, 1, 2**50) for t in HOSTILE),
@@ -174,7 +188,15 @@ def huge(topics: int = 10_000) -> tuple[Facts, tuple[Finding, ...]]:
         ),
         source_tables=tuple(
             SourceTable(
-                p.topic, p.row_changes, 0, 0, p.committed_at, p.processed_at, 2.0, n % 3 > 0
+                p.topic,
+                p.row_changes,
+                0,
+                0,
+                p.committed_at,
+                p.ingested_at,
+                p.processed_at,
+                2.0,
+                n % 3 > 0,
             )
             for n, p in enumerate(partitions)
         ),
