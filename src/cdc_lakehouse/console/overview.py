@@ -13,11 +13,11 @@ from cdc_lakehouse.console.exact import iso
 from cdc_lakehouse.console.next_steps import next_steps
 from cdc_lakehouse.console.text_table import text_table
 from cdc_lakehouse.delta.log import count_rows
-from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.report.looking import holds_much
+from cdc_lakehouse.errors import short_message
+from cdc_lakehouse.report.looking import prepare_to_look
 from cdc_lakehouse.report.questions import rows_of
-from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
-from cdc_lakehouse.runtime.session import compile_plans, ended_java
+from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.runtime.session import ended_java
 from cdc_lakehouse.sql import identifier
 
 # A screen of 24 lines has room for so many topics and gold tables, beside what is around them.
@@ -101,9 +101,7 @@ def look(spark: SparkSession, is_for_screen: bool) -> Overview:
     Raises:
         LakehouseError: there is no silver yet.
     """
-    if not spark.catalog.tableExists("silver.events"):
-        raise LakehouseError(f"{lakehouse_dir()} holds bronze only. Run `dbt build`.")
-    compile_plans(spark, holds_much())
+    prepare_to_look(spark)
     rows = [count_rows(spark, warehouse_path(*name)) for name in _COUNTED]
     found = Overview(*rows)
     names = [name for name in _tables(spark, "gold") if name != "gold_problems"]

@@ -55,12 +55,10 @@ class Looker:
         Raises:
             LakehouseError: there is no silver yet.
         """
-        if not spark.catalog.tableExists("silver.events"):
-            raise LakehouseError(f"{lakehouse_dir()} holds bronze only. Run `dbt build`.")
         self._spark, self._project, self._has_values = spark.newSession(), project, has_values
-        compile_plans(self._spark, holds_much())
+        prepare_to_look(self._spark)
         self._problems: list[str] = []
-        self._mark = _mark()
+        self._mark = last_commit_read()
 
     def look(self, is_whole: bool = True) -> facts.Facts:
         """Return the facts.
@@ -210,7 +208,18 @@ class Looker:
         return tuple(found)
 
 
-def holds_much() -> bool:
+def prepare_to_look(spark: SparkSession) -> None:
+    """Let a session plan as suits what there is to look at.
+
+    Raises:
+        LakehouseError: there is no silver yet.
+    """
+    if not spark.catalog.tableExists("silver.events"):
+        raise LakehouseError(f"{lakehouse_dir()} holds bronze only. Run `dbt build`.")
+    compile_plans(spark, _holds_much())
+
+
+def _holds_much() -> bool:
     """Tell whether silver and gold are so large that plans are worth compiling."""
     gold = warehouse_path("gold_storage", "x").parent
     tables = [warehouse_path("silver", "events"), *tables_in(gold)]
@@ -232,7 +241,7 @@ def _runs() -> tuple[facts.Run, ...]:
     )
 
 
-def _mark() -> int:
+def last_commit_read() -> int:
     """Return the commit of bronze.messages up to which silver has read; -1 before there is one."""
     mark = (last_transactions(warehouse_path("silver", "events")) or {}).get("bronze.messages")
     return -1 if mark is None else version_of(mark)

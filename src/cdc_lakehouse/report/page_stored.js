@@ -24,14 +24,11 @@ function goldTables() {
       (row) => row.changed_at,
       "The commit in the source of its latest change",
     ),
-    {
-      ...numberColumn(
-        "Problems",
-        (row) => total(row.problems, "problems"),
-        "Values that do not fit their column",
-      ),
-      kind: "number",
-    },
+    numberColumn(
+      "Problems",
+      (row) => total(row.problems, "problems"),
+      "Values that do not fit their column",
+    ),
     {
       label: "By column",
       value: () => null,

@@ -13,11 +13,10 @@ from cdc_lakehouse.bronze.tables import MESSAGES
 from cdc_lakehouse.delta.log import (
     count_rows,
     is_table,
-    last_transactions,
     latest_version,
     tables_in,
 )
-from cdc_lakehouse.delta.watermark import version_of
+from cdc_lakehouse.report.looking import last_commit_read
 from cdc_lakehouse.runtime.paths import warehouse_path
 
 # By the exit code of a run.
@@ -42,6 +41,13 @@ BY_TOPIC = {
         "When the source committed the latest change that is processed.",
     ),
 }
+
+
+def latest_versions(spark: SparkSession) -> dict[str, int]:
+    """Return the latest commit of each table that figures and the report are made of."""
+    tables = [warehouse_path("bronze", MESSAGES), warehouse_path("silver", "events")]
+    tables += tables_in(warehouse_path("gold_storage", "x").parent)
+    return {str(table): latest_version(spark, table) for table in tables if is_table(table)}
 
 
 class Figures:
@@ -82,18 +88,13 @@ class _Tables(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         with self._asking:
-            tables = [warehouse_path("bronze", MESSAGES), warehouse_path("silver", "events")]
-            tables += tables_in(warehouse_path("gold_storage", "x").parent)
-            now = {str(t): latest_version(self._spark, t) for t in tables if is_table(t)}
+            now = latest_versions(self._spark)
             now[ACCOUNTING] = self._spark.catalog.tableExists(ACCOUNTING)
             if now != self._seen:
                 self._known, self._seen = list(self._ask(now[ACCOUNTING])), now
             yield from self._known
 
     def _ask(self, is_built: bool) -> Iterator[GaugeMetricFamily]:
-        events = warehouse_path("silver", "events")
-        mark = (last_transactions(events) or {}).get("bronze.messages")
-        mark = -1 if mark is None else version_of(mark)
         text = "Messages that have landed and are not in silver yet."
         waiting = GaugeMetricFamily("lakehouse_unprocessed_messages", text, labels=["topic"])
         counted = {}
@@ -108,7 +109,7 @@ class _Tables(Collector):
                         family.add_metric([row.topic], value.timestamp() if is_time else value)
                 yield family
         if is_table(warehouse_path("bronze", MESSAGES)):
-            found = self._spark.sql(UNPROCESSED.format(mark=mark)).collect()
+            found = self._spark.sql(UNPROCESSED.format(mark=last_commit_read())).collect()
             counted |= {row.topic: row.messages for row in found}
         for topic, messages in counted.items():
             waiting.add_metric([topic], messages)

@@ -6,13 +6,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.bronze.tables import MESSAGES
-from cdc_lakehouse.delta.log import is_table, latest_version, tables_in
 from cdc_lakehouse.report.findings import findings
 from cdc_lakehouse.report.limits import read_limits
 from cdc_lakehouse.report.looking import Looker
 from cdc_lakehouse.report.page import page
-from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.serve.figures import latest_versions
 
 FRESH = 60  # seconds for which a page of unchanged tables still tells how late they are
 
@@ -32,9 +30,7 @@ class Report:
             LakehouseError: there is no silver yet, or seeds/limits.csv is wrong.
         """
         with self._making:
-            tables = [warehouse_path("bronze", MESSAGES), warehouse_path("silver", "events")]
-            tables += tables_in(warehouse_path("gold_storage", "x").parent)
-            now = {str(t): latest_version(self._spark, t) for t in tables if is_table(t)}
+            now = latest_versions(self._spark)
             if now != self._seen or time.monotonic() - self._made_at > FRESH:
                 limits = read_limits(self._project)
                 facts = Looker(self._spark, self._project).look()
