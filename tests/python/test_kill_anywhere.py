@@ -171,7 +171,7 @@ def killed(open_lakehouse, tmp_path_factory):
     generator = random.Random(f"{SEED} places")
     batches = boundaries()
     further = max(0, ROUNDS - sum(map(len, batches)))
-    log = Log(len(batches) + 1 + further // 4)
+    log = Log(len(batches) + (1 + further // 4 if further else 0))
 
     def change(project):
         write_project([log])(project)

@@ -1,9 +1,11 @@
 {#-
     A unit test as dbt-core has it, but for how it learns the types of the model's columns: the model's query gets a name and
-    is analysed once, where dbt-core makes an empty table of it first. Spark takes longer to analyse a format than to run it.
+    is analysed once, where dbt-core makes an empty table of it first. Spark takes longer to analyse a format than to run it,
+    and to compile it than to interpret it for the few rows of a test.
 -#}
 {% materialization unit, adapter='lakehouse' %}
 
+    {% do adapter.compile_queries(false) %}
     {% do adapter.name_query('unit_tested', sql) %}
     {%- set expected, columns = config.get('expected_rows'), adapter.columns_of_query('unit_tested') -%}
 
@@ -14,6 +16,7 @@
             columns.named(expected)
         ) }}
     {%- endcall %}
+    {% do adapter.compile_queries(true) %}
 
     {{ return({'relations': []}) }}
 
