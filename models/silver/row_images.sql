@@ -68,5 +68,6 @@ select
     partition,
     offset,
     row_number,
-    bronze_version
+    bronze_version,
+    loaded_at
 from images

@@ -15,8 +15,8 @@ CURRENT_TABLES = {
     "payments": ["id"],
 }
 TABLES = CURRENT_TABLES | {"orders_history": ["id", "valid_from"]}
-# What says which delivered copy was read; all else must not depend on the delivery.
-DELIVERY = {"_topic", "_partition", "_offset", "_row_number", "_bronze_version"}
+# What says which delivered copy was read, and when; all else must not depend on the delivery.
+DELIVERY = {"_topic", "_partition", "_offset", "_row_number", "_bronze_version", "_known_at"}
 
 
 def sample_messages():

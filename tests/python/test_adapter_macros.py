@@ -35,6 +35,12 @@ class Adapter:
     def check_gold_model(self, given):
         return ""
 
+    def known_at(self):
+        return "_known_at"
+
+    def as_known(self, history):
+        return f"{history}_as_known"
+
 
 def macros():
     """The macros of the adapter that render SQL, by their names."""
@@ -75,7 +81,7 @@ def of_gold():
     """The statements of runs of gold: what renders each, and of which plan."""
     yield "versions_of_rows", (ROWS, NARROW, MERGED)
     for each in (CURRENT, HISTORY, OTHER):
-        for view in each.views:
+        for view in (*each.views, *each.functions):
             yield view, (each,)
         yield "new_changes", (each,)
         yield "new_typed_changes", (each, "_source_table in ('shop.orders')")
@@ -102,6 +108,7 @@ def of_gold():
                 yield "versions_of_rows", (ROWS, each, found)
                 yield "versions_of_rows", (ROWS, each.everything, found)
                 yield "merge_versions", (each, found)
+                yield "known_as_before", (ROWS, each)
             else:
                 rows = MACROS.latest_rows(ROWS, each.model, found)
                 yield "latest_rows", (ROWS, each.model, found)
@@ -122,7 +129,7 @@ def faults_of(sql):
     """What a linter says of a statement."""
     for unread, instead in UNREAD.items():
         if instead is None and sql.startswith(unread):
-            sql = sql[sql.index("select") :]
+            sql = sql[re.search(r"\b(select|with)\b", sql).start() :]
         sql = sql.replace(unread, instead or unread)
     faults, _ = look_at(re.sub(r"[ \t]+\n", "\n", sql.strip()) + "\n")
     return [fault for fault in faults if fault.split()[0] not in TAKEN]
@@ -151,3 +158,12 @@ def test_a_column_of_each_type_renders_sql_that_a_linter_accepts():
 def test_a_fault_is_found():
     sql = MACROS.merge_latest_rows(CURRENT, PARTIAL)
     assert "PRS" in faults_of(sql.replace("using ", "usng "))[0]
+
+
+def test_the_rows_as_of_two_times_are_those_of_a_function():
+    now, then = "current_timestamp()", "timestamp '2026-11-01'"
+    one, two = (
+        " ".join(MACROS.as_of("gold.things", *times).split()) for times in [[then], [then, now]]
+    )
+    assert one.startswith("( select * from gold.things where (valid_from is null or valid_from <= ")
+    assert two == f"( select * from gold.things_as_known({then}, {now}) )"

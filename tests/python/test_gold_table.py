@@ -1,5 +1,7 @@
 """What a run of a gold model works with, and what it is about to write."""
 
+from dataclasses import replace
+
 import pytest
 from dbt.adapters.spark.relation import SparkRelation
 
@@ -7,7 +9,7 @@ from cdc_lakehouse.engine.changes import Changes, NewChanges, where_keys_are
 from cdc_lakehouse.engine.columns import Column, Key, gold_columns, primary_key, stored_columns
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_options import DEFAULTS, GoldOptions, read_options
-from cdc_lakehouse.engine.gold_table import GoldTable, why_rebuilt
+from cdc_lakehouse.engine.gold_table import GoldTable, function_of, why_rebuilt
 from cdc_lakehouse.engine.latest_changes import TableChanges
 from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.errors import LakehouseError
@@ -244,3 +246,34 @@ def test_a_truncate_touches_every_row_and_finds_its_markers():
     found = Changes(truncates=True, keys="k")
     assert table().rows_can_be(found) == "(k or stored._truncated_table is not null)"
     assert table(tombstone_retention="1 day").rows_can_be(found) == "true"
+
+
+# Functions of a history, and what it knew when.
+
+
+def test_a_history_has_functions_named_after_its_table():
+    assert table().functions == {}
+    functions = table(kind="history").functions
+    assert {name: str(function) for name, function in functions.items()} == {
+        "as_of_function": "gold.`things_as_of`",
+        "as_known_function": "gold.`things_as_known`",
+    }
+    view = SparkRelation.create(schema="gold", identifier="a-b_history", type="view")
+    assert function_of(view, "as_of").identifier == "`a-b_as_of`"
+
+
+def test_only_a_history_stores_when_a_change_was_known():
+    assert "_known_at" not in model().stored_names
+    history = model("history")
+    assert "`_known_at`" in history.change_names and "_known_at" in history.unmerged_names
+    assert "_known_at" not in history.shown_names and "_is_version" not in history.shown_names
+    assert "`valid_from`" in history.shown_names
+
+
+def test_a_history_that_is_built_again_remembers_what_it_knew():
+    history = table(kind="history")
+    assert not history.keeps_times and history.add_known_at is None
+    again = replace(history, rebuild=True, altered=["_known_at"])
+    assert again.keeps_times
+    assert again.add_known_at == "alter table gold_storage.things add columns (_known_at timestamp)"
+    assert not replace(table(), rebuild=True).keeps_times

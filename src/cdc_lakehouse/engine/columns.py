@@ -32,6 +32,12 @@ MERGE_COLUMNS = {
     "_is_replaced": "boolean",
     "_fingerprint": "bigint",
 }
+# And that of a history: when silver had processed the first copy of the change.
+KNOWN_AT = "_known_at"
+KEPT_COLUMNS = {
+    "current_state": MERGE_COLUMNS,
+    "history": MERGE_COLUMNS | {KNOWN_AT: "timestamp"},
+}
 # What a history knows of each change beside it: the time in which it was true.
 VERSION_COLUMNS = {
     "valid_from": "timestamp",
@@ -124,7 +130,7 @@ def gold_columns(model: Mapping[str, Any]) -> list[Column]:
 
 def stored_columns(columns: Iterable[Column], kind: str) -> list[Column]:
     """Return all columns of the table that is stored, the model's own values first."""
-    further = MERGE_COLUMNS if kind == "current_state" else VERSION_COLUMNS | MERGE_COLUMNS
+    further = (VERSION_COLUMNS if kind == "history" else {}) | KEPT_COLUMNS[kind]
     everything = [*columns, *_own(further)]
     return [c for c in everything if c.is_value] + [c for c in everything if not c.is_value]
 

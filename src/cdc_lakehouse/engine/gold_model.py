@@ -10,7 +10,8 @@ from typing import Any
 from cdc_lakehouse.engine import projection, typed_values
 from cdc_lakehouse.engine.columns import (
     CHANGE_COLUMNS,
-    MERGE_COLUMNS,
+    KEPT_COLUMNS,
+    KNOWN_AT,
     NO_PROBLEMS,
     VERSION_COLUMNS,
     Column,
@@ -94,12 +95,27 @@ class GoldModel:
     @property
     def parts(self) -> PartialRows:
         """Its rows, to be looked at column by column."""
-        return PartialRows(self.columns, self.values)
+        return PartialRows((*self.columns, *self._kept), self.values)
+
+    @property
+    def _kept(self) -> list[Column]:
+        return [column for column in self.stored if column.name in KEPT_COLUMNS[self.kind]]
 
     @property
     def merge_names(self) -> str:
         """The columns that the merge keeps and the model does not show."""
-        return ", ".join(MERGE_COLUMNS)
+        return names(self._kept)
+
+    @property
+    def shown_names(self) -> str:
+        """The columns that a history shows."""
+        kept = {"_is_version", *KEPT_COLUMNS[self.kind]}
+        return names(column for column in self.stored if column.name not in kept)
+
+    @property
+    def unmerged_names(self) -> str:
+        """The columns of its query that are not of a row: what the merge reads of a change."""
+        return ", ".join(["_image", "_is_replaced", *([KNOWN_AT] if self.is_history else [])])
 
     @property
     def stored_names(self) -> str:
@@ -208,22 +224,6 @@ class GoldModel:
     def is_removed(self) -> str:
         """Whether a change is the removed half of an update that changes its key."""
         return f"(_is_replaced and _operation = 'delete' and not {self.is_half_of_its_row})"
-
-    @property
-    def query_of_moves(self) -> str:
-        """From which key to which rows have moved that are to be followed, in all_changes."""
-        old, new = self.key.text("_removed_key."), self.key.text()
-        is_followed = f"{self.is_moved_in_part} or (_collides and {self.is_moved})"
-        return f"select distinct {old}, {new} from all_changes where {is_followed}"
-
-    @property
-    def query_of_moved_keys(self) -> str:
-        """The keys of the view new_changes that are in moved_keys; null stands for all keys."""
-        key = f"if(_truncated_table is null, {self.key.text()}, null)"
-        return (
-            f"select key from (select distinct {key} as key from new_changes)"
-            " where key is null or key in (select _key from moved_keys)"
-        )
 
     # Markers of a TRUNCATE or DROP.
 

@@ -7,6 +7,7 @@ from dbt.adapters.base.relation import BaseRelation
 
 from cdc_lakehouse.delta import statements
 from cdc_lakehouse.engine.changes import Changes
+from cdc_lakehouse.engine.columns import KNOWN_AT
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.latest_changes import TableChanges
 from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
@@ -50,6 +51,22 @@ def why_rebuilt(
 
 
 @dataclass(frozen=True)
+class Function:
+    """A function of SQL that gives the rows of a history at a moment."""
+
+    schema: str
+    name: str
+
+    @property
+    def identifier(self) -> str:
+        """Its name, without that of its schema."""
+        return identifier(self.name)
+
+    def __str__(self) -> str:
+        return f"{self.schema}.{self.identifier}"
+
+
+@dataclass(frozen=True)
 class GoldTable:
     """A gold model in a run: the table that is stored for it, and what it has to read.
 
@@ -64,6 +81,7 @@ class GoldTable:
         is_part: whether the model is given a part of its sources only (`--empty`, `--sample`).
         needs_views: whether the views on the table are missing or read other columns.
         changes: what silver has settled since, by source table; None if that is not known.
+        altered: the columns in which the table that is there differs from its definition.
     """
 
     model: GoldModel
@@ -76,6 +94,7 @@ class GoldTable:
     is_part: bool
     needs_views: bool
     changes: Sequence[TableChanges] | None
+    altered: Sequence[str] = ()
 
     @property
     def exists(self) -> bool:
@@ -105,18 +124,49 @@ class GoldTable:
     @property
     def views(self) -> list[str]:
         """The macros of the statements that make its views, in order."""
-        rows = (
-            ["view_of_versions", "as_of_function"]
-            if self.model.is_history
-            else ["view_of_living_rows"]
-        )
-        return [*rows, "view_of_changes_without_key", "view_of_problems"]
+        rows = "view_of_versions" if self.model.is_history else "view_of_living_rows"
+        return [rows, "view_of_changes_without_key", "view_of_problems"]
 
     @property
-    def as_of(self) -> str:
+    def functions(self) -> dict[str, Function]:
+        """The macros of the statements that make its functions, with these."""
+        if not self.model.is_history:
+            return {}
+        return {"as_of_function": self.as_of, "as_known_function": self.as_known}
+
+    @property
+    def identity(self) -> str:
+        """What tells whether a message says the same as it did."""
+        names = "_topic, _partition, _offset, _row_number, _sequence, _fingerprint, _committed_at"
+        return f"struct({names})"
+
+    @property
+    def as_of(self) -> Function:
         """The function that gives the rows of a history as they were at a moment."""
-        name = self.view.identifier.removesuffix("_history") + "_as_of"
-        return f"{self.view.schema}.{identifier(name)}"
+        return function_of(self.view, "as_of")
+
+    @property
+    def as_known(self) -> Function:
+        """The same by what was known at another moment."""
+        return function_of(self.view, "as_known")
+
+    @property
+    def any_changes(self) -> Changes:
+        """What the stored changes of a history can be: some of them partial."""
+        return Changes(is_partial=True)
+
+    @property
+    def add_known_at(self) -> str | None:
+        """The statement that gives a history from before it a column that its views read."""
+        is_added = self.model.is_history and KNOWN_AT in self.altered
+        return (
+            f"alter table {self.storage} add columns ({KNOWN_AT} timestamp)" if is_added else None
+        )
+
+    @property
+    def keeps_times(self) -> bool:
+        """Whether the rows are a history's that is built again: it remembers what it knew when."""
+        return self.model.is_history and self.rebuild
 
     @property
     def is_up_to_date(self) -> bool:
@@ -237,6 +287,11 @@ def plain_of(view: BaseRelation) -> BaseRelation:
     """The copy of the rows of a gold model that every Delta reader takes."""
     path = {"schema": view.schema + SUFFIX, "identifier": view.identifier}
     return view.create(**path, type="table")
+
+
+def function_of(view: BaseRelation, suffix: str) -> Function:
+    """A function of a history, which has the name of its table."""
+    return Function(view.schema, f"{view.identifier.removesuffix('_history')}_{suffix}")
 
 
 def beside(view: BaseRelation, suffix: str) -> BaseRelation:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import groupby
 
+from cdc_lakehouse.engine.gold_model import GoldModel
+
 Key = str
 TRUNCATE, DROP, DELETE = "truncate", "drop", "delete"
 
@@ -89,6 +91,23 @@ QUERY_OF_CHANGES = """
         _source_table as source_table,
         unix_micros(_committed_at) as committed_at
     from changes_of_moved_keys"""
+
+
+def query_of_moves(model: GoldModel) -> str:
+    """From which key to which rows have moved that are to be followed, in all_changes."""
+    old, new = model.key.text("_removed_key."), model.key.text()
+    is_followed = f"{model.is_moved_in_part} or (_collides and {model.is_moved})"
+    return f"select distinct {old}, {new} from all_changes where {is_followed}"
+
+
+def query_of_moved_keys(model: GoldModel) -> str:
+    """The keys of the view new_changes that are in moved_keys; null stands for all keys."""
+    key = f"if(_truncated_table is null, {model.key.text()}, null)"
+    return (
+        f"select key from (select distinct {key} as key from new_changes)"
+        " where key is null or key in (select _key from moved_keys)"
+    )
+
 
 IDENTITY = {"key": "string", "sequence": "string", "fingerprint": "bigint"}
 

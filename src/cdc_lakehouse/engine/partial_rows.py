@@ -7,7 +7,7 @@ the source's order at which it was written; the others are as old as the row.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cdc_lakehouse.engine.columns import MERGE_COLUMNS, NO_PROBLEMS, Column, listed
+from cdc_lakehouse.engine.columns import NO_PROBLEMS, Column, listed
 
 Say = Callable[[Column], str]
 
@@ -49,7 +49,12 @@ def is_newer(column: Column | None = None) -> str:
 
 @dataclass(frozen=True)
 class PartialRows:
-    """The parts of a gold table's rows: its columns, and the `values`, those outside the key."""
+    """The parts of a gold table's rows.
+
+    Attributes:
+        columns: those of a change, with what the merge keeps of it.
+        values: those outside the key.
+    """
 
     columns: tuple[Column, ...]
     values: tuple[Column, ...]
@@ -65,14 +70,10 @@ class PartialRows:
         older = f"map_filter({written}, (name, written) -> written < {sequence})"
         return f"if(size({older}) = 0, null, {older})"
 
-    @property
-    def _everything(self) -> list[Column]:
-        return [*self.columns, *(Column(name, kind, name) for name, kind in MERGE_COLUMNS.items())]
-
     def _row(self, value: Say, other: Say) -> str:
         """The columns of a row, without those that are put together."""
         values = set(self.values)
-        columns = [c for c in self._everything if c.name not in TOGETHER]
+        columns = [c for c in self.columns if c.name not in TOGETHER]
         return listed(columns, lambda c: f"{(value if c in values else other)(c)} as {c.sql}")
 
     @property
@@ -120,7 +121,7 @@ class PartialRows:
             return f"last(if({is_carried}, {said}, null), true) over history_so_far as {column.sql}"
 
         values = set(self.values)
-        return listed(self._everything, lambda c: earlier(c) if c in values else c.sql)
+        return listed(self.columns, lambda c: earlier(c) if c in values else c.sql)
 
     @property
     def completed_row(self) -> str:
@@ -138,7 +139,7 @@ class PartialRows:
     @property
     def newer_values(self) -> str:
         """Of each value the newer one; of the row what the newer change says."""
-        further = [c for c in self._everything if not c.is_value]
+        further = [c for c in self.columns if not c.is_value]
         together = {
             "_problems": self._problems(
                 lambda c: problems_of(f"if({is_newer(c)}, changed._problems, stored._problems)", c)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 from dbt.adapters.base.meta import available
@@ -10,13 +10,20 @@ from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.spark.impl import SparkConfig
 
 from cdc_lakehouse.engine import change_log
-from cdc_lakehouse.engine.columns import column_of, gold_columns, primary_key, stored_columns
+from cdc_lakehouse.engine.columns import (
+    KNOWN_AT,
+    column_of,
+    gold_columns,
+    primary_key,
+    stored_columns,
+)
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_options import read_options
 from cdc_lakehouse.engine.gold_table import (
     KIND,
     GoldTable,
     beside,
+    function_of,
     storage_of,
     why_rebuilt,
 )
@@ -94,16 +101,17 @@ class GoldAdapter(TablesAdapter):
             said = f"{storage} is made anew: it was of another materialization"
             self.remove_table(storage)
             properties = {}
-        read, why = None, None
+        read, why, altered = None, None, []
         last = self.watermark(self.events, change_log.MESSAGES)
         if properties:
             read = self.watermark(storage, EVENTS)
+            altered = self.changed_columns(storage, [column.definition for column in model.stored])
         # Where silver has read nothing there is nothing to build a table from.
         if properties and last is not None:
             why = why_rebuilt(
                 properties,
                 model.definition,
-                self.changed_columns(storage, [column.definition for column in model.stored]),
+                altered,
                 self._has_resettled_changes(model, read, last),
                 full_refresh,
             )
@@ -111,13 +119,31 @@ class GoldAdapter(TablesAdapter):
         rebuild, is_part = why is not None, self.reads_a_part_only(sql)
         read = None if rebuild else read
         changes = self._changes(last, read)
-        # The view of problems is made last: where it is, a run that was killed has made the others.
-        # A part of the sources must not take the place of what the views read.
-        lacks_views = not (self.is_known(view) and self.is_known(beside(view, "problems")))
-        needs_views = not properties or (not is_part and (rebuild or lacks_views))
-        return GoldTable(
-            model, view, properties, rebuild, said, read, last, is_part, needs_views, changes
+        table = GoldTable(
+            model, view, properties, rebuild, said, read, last, is_part, False, changes, altered
         )
+        # A part of the sources must not take the place of what the views read.
+        needs_views = not properties or (not is_part and (rebuild or self._lacks_views(table)))
+        return replace(table, needs_views=needs_views)
+
+    def _lacks_views(self, table: GoldTable) -> bool:
+        """Whether a run that was killed has not made all views and functions.
+
+        The view of problems is made last of the views; functions are dropped, and made again once
+        the table has other columns.
+        """
+        views = all(map(self.is_known, (table.view, table.problems)))
+        return not (views and all(map(self.is_function, table.functions.values())))
+
+    @available.parse(lambda *args, **kwargs: "")
+    def known_at(self) -> str:
+        """Return the column in which a history has when silver had processed a change."""
+        return KNOWN_AT
+
+    @available.parse(lambda *args, **kwargs: "")
+    def as_known(self, history: BaseRelation) -> str:
+        """Return the name of the function of a history that takes two moments."""
+        return str(function_of(history, "as_known"))
 
     def _changes(self, last: int | None, read: int | None) -> list[TableChanges] | None:
         """What the runs of silver have left of the changes after a version; once in a run."""

@@ -41,8 +41,22 @@ class GoldRun(TableRun):
         if not self.table.exists:
             self.adapter.create_schema(self.table.storage)
             self.adapter.execute(self.table.create)
-        for view in self.table.views if self.table.needs_views else ():
+        if not self.table.needs_views:
+            return
+        if self.table.add_known_at:
+            self.adapter.execute(self.table.add_known_at)
+        for view in self.table.views:
             self.adapter.execute(self.macros[view](self.table))
+        if not self.table.altered:
+            self._make_functions()
+            return
+        # They name the columns that the table gets; a run that is killed leaves none that are old.
+        for function in self.table.functions.values():
+            self.adapter.execute(f"drop function if exists {function}")
+
+    def _make_functions(self) -> None:
+        for macro in self.table.functions:
+            self.adapter.execute(self.macros[macro](self.table))
 
     def _build(self) -> None:
         """Write all rows of a table that is new or built again."""
@@ -60,6 +74,8 @@ class GoldRun(TableRun):
         if table.model.options.retention:
             rows = macros["without_expired_tombstones"](rows, table.model)
         self._write(table.write(rows, found.noted))
+        if table.needs_views and table.altered:
+            self._make_functions()
 
     def _merge(self) -> Changes | None:
         """Merge what silver has settled since the last run, and return what it was."""
@@ -104,6 +120,8 @@ class GoldRun(TableRun):
         table, macros = self.table, self.macros
         if not table.model.is_history:
             return macros["latest_rows"](changes, table.model, found)
+        if table.keeps_times:
+            changes = macros["known_as_before"](changes, table)
         touched = macros["changes_of_touched_keys"](changes, table, found)
         if table.read is not None:
             # Several parts of the next query read them, and Spark would plan them for each.

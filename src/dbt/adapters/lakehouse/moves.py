@@ -25,6 +25,8 @@ from cdc_lakehouse.engine.moves import (
     identity,
     is_marked,
     marks_of,
+    query_of_moved_keys,
+    query_of_moves,
 )
 from dbt.adapters.lakehouse.table_run import NEW_CHANGES, TableRun
 
@@ -85,7 +87,7 @@ class Moves(TableRun):
         adapter.expect_rows_since(adapter.events, None)
         pairs = self.macros["with_keys_of_pairs"](all_changes, self.model)
         adapter.name_query("all_changes", self.macros["with_collisions"](pairs, self.model))
-        moves = connected(map(tuple, adapter.rows(self.model.query_of_moves)))
+        moves = connected(map(tuple, adapter.rows(query_of_moves(self.model))))
         if not self._name_moved_keys(moves):
             return found
         found = self.note(found, {PARTIAL_MOVES: marks_of(moves)})
@@ -111,7 +113,7 @@ class Moves(TableRun):
         names = [(key,) for key in moves]
         if self.table.read is not None and moves:
             self.adapter.name_rows("moved_keys", "_key string", names)
-            keys = self.adapter.rows(self.model.query_of_moved_keys)
+            keys = self.adapter.rows(query_of_moved_keys(self.model))
             touched = {moves.get(key) for (key,) in keys}
             if None not in touched:
                 names = [(key,) for key, group in moves.items() if group in touched]

@@ -20,6 +20,7 @@ from cdc_lakehouse.delta.log import bytes_since, is_table, last_transactions, pr
 from cdc_lakehouse.delta.log import snapshot as latest
 from cdc_lakehouse.delta.stored_columns import changed_columns, types_of_columns, types_of_schema
 from cdc_lakehouse.delta.watermark import version_of
+from cdc_lakehouse.engine.gold_table import Function
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import FEW_BYTES, compile_plans
 from cdc_lakehouse.sql import quoted
@@ -204,6 +205,10 @@ class TablesAdapter(SparkAdapter):
     def is_known(self, relation: BaseRelation) -> bool:
         """Tell whether the metastore knows a table or view; dbt would list its whole schema."""
         return self.catalog.tableExists(relation.schema, relation.identifier)
+
+    def is_function(self, function: Function) -> bool:
+        """Tell whether the metastore knows a function."""
+        return self.catalog.functionExists(function.schema, function.name)
 
     def exists(self, relation: BaseRelation) -> bool:
         """Tell whether there is a Delta table, and let its folder and the metastore agree on it.

@@ -17,6 +17,6 @@
 {% macro assert_gold_contract(table) -%}
     {% do model.update(columns=table.model.contract) %}
     {{ get_assert_columns_equivalent(
-        'select * except (_image, _is_replaced), ' ~ table.model.no_problems ~ ' as _problems from (\n' ~ table.model.sql ~ '\n)'
+        'select * except (' ~ table.model.unmerged_names ~ '), ' ~ table.model.no_problems ~ ' as _problems from (\n' ~ table.model.sql ~ '\n)'
     ) }}
 {%- endmacro %}

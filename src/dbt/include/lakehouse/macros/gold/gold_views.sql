@@ -42,7 +42,31 @@
     create or replace function {{ table.as_of }}(moment timestamp)
     returns table
     comment {{ dbt.string_literal('The rows of ' ~ table.view ~ ' as they were at a moment.') }}
-    return select * from {{ as_of(table.view, 'moment') }}
+    return select * from {{ as_of(table.view, parameter_of(table.as_of, 'moment')) }}
+{%- endmacro %}
+
+{#- The same of what was known at another moment: its versions are derived from the changes that silver had processed by then. -#}
+{% macro as_known_function(table) -%}
+    {%- set model = table.model -%}
+    create or replace function {{ table.as_known }}(valid timestamp, known timestamp)
+    returns table
+    comment {{ dbt.string_literal('The rows of ' ~ table.view ~ ' as they were at a moment, by what was known at another.') }}
+    return
+    {{ steps_to_versions(changes_known_at(table, parameter_of(table.as_known, 'known')), model, table.any_changes) }}
+    select {{ model.shown_names }}
+    from versions
+    where _is_version and {{ is_valid_at(parameter_of(table.as_known, 'valid')) }}
+{%- endmacro %}
+
+{% macro changes_known_at(table, moment) -%}
+    select {{ table.model.change_names }}, false as _is_stored, null as _stored
+    from {{ table.storage }}
+    where _known_at <= {{ moment }}
+{%- endmacro %}
+
+{#- A parameter of a function: its name alone would be that of a column, if the table has one of that name. -#}
+{% macro parameter_of(function, name) -%}
+    {{ function.identifier }}.{{ name }}
 {%- endmacro %}
 
 {#-
@@ -51,7 +75,7 @@
 -#}
 {% macro view_of_changes_without_key(table) -%}
     create or replace view {{ table.without_key }} as
-    select * except (_image, _is_replaced, {{ table.model.names_of_key_problems }})
+    select * except ({{ table.model.unmerged_names }}, {{ table.model.names_of_key_problems }})
     from (
         select *, {{ table.model.problems_of_key }} as _problems
         from (

@@ -84,7 +84,8 @@
 
 {#- Of the view `all_changes` those of the keys in `moved_keys`, each once, and the operations on their tables. -#}
 {% macro changes_of_moved_keys(model) -%}
-    select *
+    {%- set copies = 'partition by _key, _truncated_table, _sequence, _fingerprint' -%}
+    select *{{ ' except (_known_at), min(_known_at) over (' ~ copies ~ ') as _known_at' if model.is_history }}
     from (
         select
             * except (_column_sequences, _removed_key, _new_key, _key_collides, _collides),
@@ -95,9 +96,7 @@
         where not {{ model.is_half_of_its_row }}
     )
     where _truncated_table is not null or _key in (select _key from moved_keys)
-    qualify row_number() over (
-        partition by _key, _truncated_table, _sequence, _fingerprint order by _partition desc, _offset desc, _row_number desc
-    ) = 1
+    qualify row_number() over ({{ copies }} order by _partition desc, _offset desc, _row_number desc) = 1
 {%- endmacro %}
 
 {#- The changes of a run, those of keys that moves connect in place of all that it has of them; `_is_followed` marks them. -#}

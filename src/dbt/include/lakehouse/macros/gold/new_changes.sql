@@ -41,6 +41,7 @@
         cast(null as map<string, string>) as _column_sequences,
         false as _is_replaced,
         xxhash64(_operation) as _fingerprint
+        {{- ', _known_at' if table.model.is_history }}
     from (
         select
             sequence as _sequence,
@@ -51,7 +52,8 @@
             partition as _partition,
             offset as _offset,
             row_number as _row_number,
-            bronze_version as _bronze_version
+            bronze_version as _bronze_version,
+            loaded_at as _known_at
         from (
             select {{ names_of_dropped_table() }}, * except (database_name, schema_name, table_name)
             from (

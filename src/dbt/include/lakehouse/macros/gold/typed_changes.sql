@@ -11,6 +11,7 @@
         case when {{ model.is_partial }} then {{ model.columns_not_carried }} end as _column_sequences,
         _is_replaced,
         xxhash64(_operation, map_entries(_image)) as _fingerprint
+        {{- ', _known_at' if model.is_history }}
     from (
         select
             *,

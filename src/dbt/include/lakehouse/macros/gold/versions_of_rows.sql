@@ -5,6 +5,25 @@
 -#}
 {% macro versions_of_rows(changes, table, found) -%}
     {%- set model = table.model -%}
+    {{ steps_to_versions(changes, model, found) }}
+    select {{ model.stored_names }}
+    from (
+        select {{ model.stored_names }}, _is_stored, _stored from versions
+        union all
+        select
+            {{ model.row_with('_operation') }},
+            _is_stored,
+            _stored
+        from changed
+        where _truncated_table is not null
+        {{ union_of_forgotten(model, '_changes', '_is_forgotten') if found.follows_moves }}
+        {{ union_of_forgotten(model, 'judged', '_is_overruled and _is_stored') if found.has_halves }}
+    )
+    {{ 'where not _is_stored or not _stored <=> ' ~ model.derived(found.is_partial) if table.read is not none }}
+{%- endmacro %}
+
+{#- The steps from changes of keys to `versions`: the changes of rows that are none of the removed halves that remove nothing. -#}
+{% macro steps_to_versions(changes, model, found) -%}
     with _changes as (
         {{ changes }}
     ),
@@ -80,20 +99,6 @@
         from begun
         window {{ windows_of_keys(model.key) }}
     )
-    select {{ model.stored_names }}
-    from (
-        select {{ model.stored_names }}, _is_stored, _stored from versions
-        union all
-        select
-            {{ model.row_with('_operation') }},
-            _is_stored,
-            _stored
-        from changed
-        where _truncated_table is not null
-        {{ union_of_forgotten(model, '_changes', '_is_forgotten') if found.follows_moves }}
-        {{ union_of_forgotten(model, 'judged', '_is_overruled and _is_stored') if found.has_halves }}
-    )
-    {{ 'where not _is_stored or not _stored <=> ' ~ model.derived(found.is_partial) if table.read is not none }}
 {%- endmacro %}
 
 {#- The changes of a key in the order of the source: all, and those up to each. -#}
@@ -103,6 +108,23 @@
         partition by {{ key.names() }} order by _sequence, _partition, _offset, _row_number
         rows between unbounded preceding and current row
     )
+{%- endmacro %}
+
+{#-
+    Changes of a table that is built again, known since the stored table knows the same change: silver may have been built again, too.
+    A message that is read otherwise now is another change.
+-#}
+{% macro known_as_before(changes, table) -%}
+    select changes.* except (_known_at), least(changes._known_at, before._known_at) as _known_at
+    from (
+        {{ changes }}
+    ) as changes
+    left join (
+        select {{ table.identity }} as _change, min(_known_at) as _known_at
+        from {{ table.storage }}
+        group by 1
+    ) as before
+        on {{ table.identity }} = before._change
 {%- endmacro %}
 
 {#- New changes and the stored ones of the same keys, each change once. -#}
@@ -131,11 +153,11 @@
     where {{ table.is_touched(found) }}
 {%- endmacro %}
 
-{#- Of the copies of a change the stored one. -#}
+{#- Of the copies of a change the stored one; it is known since the first. -#}
 {% macro copies_as_one(rows, model) -%}
-    select latest.*
+    select latest.* except (_known_at), _known_at
     from (
-        select max_by(struct(*), struct(_is_stored, _partition, _offset)) as latest
+        select max_by(struct(*), struct(_is_stored, _partition, _offset)) as latest, min(_known_at) as _known_at
         from (
             {{ rows }}
         )
@@ -149,7 +171,8 @@
 -#}
 {% macro followed_copies_as_one(rows, model) -%}
     select
-        latest.*,
+        latest.* except (_known_at),
+        _known_at,
         _is_stored,
         _stored,
         not _is_followed and bool_or(_is_followed) over (
@@ -158,6 +181,7 @@
     from (
         select
             max_by(struct({{ model.change_names }}), struct(_is_followed, _is_stored, _partition, _offset)) as latest,
+            min(_known_at) as _known_at,
             bool_or(_is_followed) as _is_followed,
             bool_or(_is_stored) as _is_stored,
             max_by(_stored, _is_stored) as _stored
