@@ -62,6 +62,8 @@ class Table:
     # Whether updates and deletes carry some of the columns only; and updates that move a key.
     partial: bool = False
     partial_moves: bool = False
+    # How rows move to another key.
+    moves: tuple = ("away", "to and fro", "follow", "swap")
     # Whether the types of a message are those of its images only, as Canal fills them.
     types_of_image: bool = False
     # Whether some values do not fit their gold type.
@@ -202,8 +204,7 @@ class _Source:
         if can_trade and self.generator.random() < 0.2:
             self._trade(first, second)
             return
-        kinds = ("away", "to and fro", "follow", "swap")
-        kind = self.generator.choice(kinds)
+        kind = self.generator.choice(self.table.moves)
         moves = {
             "away": [(first, spare)],
             "to and fro": [(first, spare), (spare, first)],

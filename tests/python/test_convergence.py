@@ -269,13 +269,13 @@ PLAIN = (0, 3)
 class Seed:
     """A log, what it has to become, and how it is delivered."""
 
-    def __init__(self, number):
+    def __init__(self, number, scenarios=SCENARIOS, keys=KEYS, events=EVENTS):
         generator = random.Random(f"{SEED} {number}")
-        scenario = SCENARIOS[number % len(SCENARIOS)]
+        scenario = scenarios[number % len(scenarios)]
         self.number, self.table = number, scenario.table
         self.batches = min(scenario.batches, BATCHES)
         self.encoder = ENCODERS[scenario.format]
-        self.log, _ = random_log(self.table, generator, KEYS, EVENTS)
+        self.log, _ = random_log(self.table, generator, keys, events)
         self.model = model_of(self.table, self.log)
         self.deliveries = {
             "ordered": [[(0, n, value) for n, value in enumerate(self.messages("ordered"))]],
@@ -378,7 +378,10 @@ def gold_expression(name, data_type):
     return f"try_cast(image['{name}'] as {data_type})"
 
 
-def write_project(seeds):
+MATERIALIZATIONS = {"": "current_state", "_history": "history"}
+
+
+def write_project(seeds, deliveries=DELIVERIES, materializations=MATERIALIZATIONS):
     """Return the change of a project that gives it the gold models of the seeds."""
 
     def change(project):
@@ -389,8 +392,8 @@ def write_project(seeds):
         folder.mkdir()
         models = ["models:"]
         for seed in seeds:
-            for delivery in DELIVERIES:
-                for suffix, materialization in MATERIALIZATIONS.items():
+            for delivery in deliveries:
+                for suffix, materialization in materializations.items():
                     name = seed.name(delivery) + suffix
                     (folder / f"{name}.sql").write_text(gold_model(seed, delivery, materialization))
                     models += [
@@ -407,9 +410,6 @@ def write_project(seeds):
         (folder / f"_{DATABASE}.yml").write_text("\n".join(models) + "\n")
 
     return change
-
-
-MATERIALIZATIONS = {"": "current_state", "_history": "history"}
 
 
 class World:
