@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse.bronze.tables import (
@@ -48,22 +48,12 @@ def append_messages(
         transaction: application and version; Delta does nothing if it has committed them before.
         each_once: whether no message is there twice; the commit says so.
     """
-    columns = ", ".join(f"{name} {kind}" for name, kind, _ in MESSAGE_COLUMNS[:-2])
-    columns = columns.replace("timestamp_type", "timestampType")
-    literal = re.sub(r"([\\*?{}\[\]])", r"\\\1", str(folder))  # Spark takes a path for a pattern
     format_map = F.from_json(F.lit(json.dumps(formats)), "map<string,string>")
-    reader = spark.read.schema(columns)
-    staged = reader.option("pathGlobFilter", "[0-9a-f]*").parquet(literal)
-    has_large = any(folder.glob(f"{LARGE}*"))
-    # The faster reader holds copies of all that it has read of a row group, and each open writer
-    # the largest message that it has compressed.
-    spark.conf.set("spark.sql.parquet.enableVectorizedReader", str(not has_large).lower())
+    # Each open writer has the largest message that it has compressed in memory.
+    has_large = _has_large(folder)
     spark.conf.set("spark.sql.parquet.compression.codec", "none" if has_large else "zstd")
     spark.conf.set("parquet.page.size.row.check.max", "1" if has_large else "8")
-    if has_large:
-        # One after the other: the copies of two large messages at a time would not fit in memory.
-        large = reader.option("pathGlobFilter", f"{LARGE}*").parquet(literal).coalesce(1)
-        staged = staged.union(large)
+    staged = staged_messages(spark, folder)
     frame = (
         staged.withColumnRenamed("timestampType", "timestamp_type")
         .withColumn("format", F.try_element_at(format_map, F.col("topic")))
@@ -76,6 +66,27 @@ def append_messages(
     writer.save()
 
 
+def staged_messages(spark: SparkSession, folder: Location) -> DataFrame:
+    """Return what is staged in `folder`, in the shape of Spark's Kafka source."""
+    columns = ", ".join(f"{name} {kind}" for name, kind, _ in MESSAGE_COLUMNS[:-2])
+    columns = columns.replace("timestamp_type", "timestampType")
+    literal = re.sub(r"([\\*?{}\[\]])", r"\\\1", str(folder))  # Spark takes a path for a pattern
+    reader = spark.read.schema(columns)
+    staged = reader.option("pathGlobFilter", "[0-9a-f]*").parquet(literal)
+    has_large = _has_large(folder)
+    # The faster reader holds copies of all that it has read of a row group.
+    spark.conf.set("spark.sql.parquet.enableVectorizedReader", str(not has_large).lower())
+    if has_large:
+        # One after the other: the copies of two large messages at a time would not fit in memory.
+        large = reader.option("pathGlobFilter", f"{LARGE}*").parquet(literal).coalesce(1)
+        staged = staged.union(large)
+    return staged
+
+
+def _has_large(folder: Location) -> bool:
+    return any(folder.glob(f"{LARGE}*"))
+
+
 def record_files(spark: SparkSession, rows: list[dict]) -> None:
     """Append rows, each by the names of FILE_COLUMNS, to bronze.landed_files in one commit."""
     schema = ", ".join(f"{name} {kind}" for name, kind, _ in FILE_COLUMNS)
@@ -83,11 +94,15 @@ def record_files(spark: SparkSession, rows: list[dict]) -> None:
     append(spark.createDataFrame(values, schema).coalesce(1), LANDED_FILES).save()
 
 
-def landed_files(spark: SparkSession, root: str, after_batch: int) -> dict[str, list[Row]]:
-    """Return the rows of bronze.landed_files by path: below `root`, or of later batches."""
-    wanted = F.col("path").startswith(root) | (F.col("batch") > after_batch)
+def landed_files(
+    spark: SparkSession, roots: Iterable[str], after_batch: int
+) -> dict[str, list[Row]]:
+    """Return the rows of bronze.landed_files by path: below one of `roots`, or of later batches."""
+    wanted = F.col("batch") > after_batch
+    for root in roots:
+        wanted |= F.col("path").startswith(root)
     landed: dict[str, list[Row]] = {}
-    for row in read(spark, LANDED_FILES).where(wanted).drop("landed_at").toLocalIterator():
+    for row in read(spark, LANDED_FILES).where(wanted).toLocalIterator():
         landed.setdefault(row.path, []).append(row)
     return landed
 
@@ -97,7 +112,8 @@ def highest_partitions(spark: SparkSession, topics: set[str]) -> dict[str, int]:
     highest: dict[str, int] = {}
     for name in (LANDED_FILES, MESSAGES):  # the second is large: only for what the first lacks
         if unseen := sorted(topics - highest.keys()):
-            table = read(spark, name).where(F.col("topic").isin(unseen))
+            is_wanted = F.col("topic").isin(unseen) & F.col("partition").isNotNull()
+            table = read(spark, name).where(is_wanted)
             highest.update(dict(table.groupBy("topic").agg(F.max("partition")).collect()))
     return highest
 
@@ -132,11 +148,25 @@ def record_gaps(
     )
 
 
+def not_from_files(spark: SparkSession, messages: DataFrame) -> DataFrame:
+    """Return those of bronze's messages that no file has brought.
+
+    The messages of files bear the time that bronze.landed_files has of them.
+    """
+    moments = read(spark, LANDED_FILES).where("messages > 0").select("landed_at").distinct()
+    of_file = messages["ingested_at"] == moments["landed_at"]
+    return messages.join(F.broadcast(moments), of_file, "left_anti")
+
+
 def next_offsets(spark: SparkSession, topics: Iterable[str]) -> dict[tuple[str, int], int]:
-    """Return the offset after the highest that bronze knows of each partition of the topics."""
+    """Return the offset after the highest that Kafka has brought of each partition of the topics.
+
+    What a file has brought says nothing of the offsets before it: an archive may lack some.
+    """
     following: dict[tuple[str, int], int] = {}
     for name, column in READ_OFFSETS.items():
         table = read(spark, name).where(F.col("topic").isin(list(topics)))
+        table = not_from_files(spark, table) if name == MESSAGES else table
         for row in table.groupBy("topic", "partition").agg(F.max(column)).collect():
             topic, partition, highest = row
             following[topic, partition] = max(highest + 1, following.get((topic, partition), 0))

@@ -40,7 +40,11 @@ MESSAGE_COLUMNS = (
 )
 FILE_COLUMNS = (
     ("path", "string", "The absolute path of the file"),
-    ("topic", "string", "The topic of a line file; null for Parquet, which may hold many"),
+    (
+        "topic",
+        "string",
+        "The topic of a line file; of Parquet null, or the names given to its topics",
+    ),
     ("partition", "int", "The partition that a line file takes; null for Parquet"),
     ("size", "bigint", "Bytes of the file"),
     ("modified_at_ns", "bigint", "Modification time, nanoseconds since 1970"),

@@ -8,6 +8,7 @@ from typing import NoReturn
 from cdc_lakehouse.console.commands import (
     add_format,
     add_table,
+    backfill,
     erase,
     ingest,
     init,
@@ -31,6 +32,7 @@ FAMILIES = (
     setup,
     init,
     ingest,
+    backfill,
     run,
     serve,
     replay,

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from cdc_lakehouse.console.text_table import text_table
-from cdc_lakehouse.ingest.report import IngestReport, KafkaReport
+from cdc_lakehouse.ingest.report import BackfillReport, IngestReport, KafkaReport
 from cdc_lakehouse.operate.maintain import MaintainReport
 from cdc_lakehouse.operate.replay import Replay
 from cdc_lakehouse.routes import UNROUTED
@@ -31,6 +31,38 @@ def ingest_text(report: IngestReport) -> str:
     lines += report.notes
     if report.problems:
         lines += [f"Not landed ({len(report.problems):,}):", *report.problems]
+    return "\n".join(lines)
+
+
+def backfill_text(report: BackfillReport) -> str:
+    """Return what a person reads about a backfill, or about what one would do."""
+    if not report.places:
+        return ingest_text(report)
+    header = ["topic", "partition", "format", "messages", "first offset", "last offset"]
+    header += ["in bronze", "other bytes", "erased"]
+    cells = []
+    for place in report.places:
+        numbers = (place.messages, place.first_offset, place.last_offset)
+        numbers += (place.in_bronze, place.conflicting, place.erased)
+        cells.append(
+            [place.topic, str(place.partition), place.format, *(f"{n:,}" for n in numbers)]
+        )
+    messages = report.messages.total()
+    done = "would land" if report.is_dry_run else "landed. Run `dbt build` next"
+    lines = [
+        text_table(header, cells),
+        f"{messages:,} messages, {report.bytes:,} bytes, {report.files:,} files {done}.",
+    ]
+    unrouted = sorted({place.topic for place in report.places if place.format == UNROUTED})
+    if unrouted and report.is_dry_run:
+        lines.append(f"Unrouted: {', '.join(unrouted)}. Add a line each to seeds/topics.csv first.")
+    elif unrouted:
+        lines.append(unrouted_text(unrouted))
+    lines += report.notes
+    if report.problems:
+        lines += [f"Not landed ({len(report.problems):,}):", *report.problems]
+    if report.refusals:
+        lines += ["It would be refused as it is:", *report.refusals]
     return "\n".join(lines)
 
 

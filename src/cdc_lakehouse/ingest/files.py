@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from cdc_lakehouse.bronze.deliveries import LARGE
 from cdc_lakehouse.errors import DISK_FULL, cannot_write
+from cdc_lakehouse.ingest.names import NO_NAMES, Names
 
 PARQUET = ".parquet"
 LINES = tuple(end + gz for end in (".json", ".jsonl", ".txt") for gz in ("", ".gz"))
@@ -62,6 +63,7 @@ class File:
     digest: str = ""
     topic: str | None = None
     partition: int | None = None
+    names: Names = NO_NAMES  # under which the topics of Parquet land
     note: str = ""
     read: int = 0  # bytes of the file that have been read to be staged
     bytes: int = 0  # of the values
@@ -114,7 +116,9 @@ def stage(file: File, folder: Path) -> File:
         options = {"use_dictionary": ["topic"], "write_statistics": False}
         with pq.ParquetWriter(target, STAGED, **options) as writer:
             for read in _parquet_batches(file) if is_parquet(file.path) else _line_batches(file):
-                batch = pa.record_batch([_as_staged(read, column) for column in STAGED], STAGED)
+                columns = [_as_staged(read, column) for column in STAGED]
+                columns[0] = _renamed(columns[0], file.names)
+                batch = pa.record_batch(columns, STAGED)
                 _count(file, batch)
                 for part in _row_groups(batch):
                     writer.write_batch(part)
@@ -268,6 +272,16 @@ def _as_staged(batch: pa.RecordBatch, target: pa.Field) -> pa.Array:
     except pa.ArrowException as error:
         text = f"has the column {target.name} as {kind}: {error}. Export it with Kafka's type."
         raise Refused(text) from None
+
+
+def _renamed(topics: pa.Array, names: Names) -> pa.Array:
+    if not names.pairs:
+        return topics
+    found = topics.dictionary_encode()
+    renamed = [names.of(topic) for topic in found.dictionary.to_pylist()]
+    return pa.DictionaryArray.from_arrays(
+        found.indices, pa.array(renamed, pa.string())
+    ).dictionary_decode()
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -1,12 +1,11 @@
 """Land files of messages in bronze: every file once, every byte as it is, one commit a run."""
 
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -15,7 +14,6 @@ from pyspark.sql import Row, SparkSession
 
 from cdc_lakehouse.bronze import deliveries, operations
 from cdc_lakehouse.bronze import tables as bronze
-from cdc_lakehouse.delta.log import bytes_since
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.delivered import existing, find_files
 from cdc_lakehouse.ingest.files import (
@@ -27,15 +25,17 @@ from cdc_lakehouse.ingest.files import (
     is_parquet,
     stage,
 )
+from cdc_lakehouse.ingest.names import NO_NAMES, Names
 from cdc_lakehouse.ingest.report import IngestReport, problem
+from cdc_lakehouse.ingest.writing import writing
 from cdc_lakehouse.routes import Routes, read_routes
-from cdc_lakehouse.runtime.locks import hold, hold_to_commit
-from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path, work_dir
+from cdc_lakehouse.runtime.locks import hold
+from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.runtime.progress import rows_read, say, showing
-from cdc_lakehouse.runtime.session import MANY_BYTES, compile_plans, open_session, stopping
+from cdc_lakehouse.runtime.session import MANY_BYTES, compile_plans
 from cdc_lakehouse.runtime.standalone import is_cluster
 from cdc_lakehouse.runtime.timings import Recorder, Step
-from cdc_lakehouse.storage.files import Location, make_folder, remove_tree
+from cdc_lakehouse.storage.files import Location, remove_tree
 from cdc_lakehouse.storage.objects import ObjectPath
 
 APPLICATION = "lakehouse ingest files"
@@ -68,51 +68,28 @@ def ingest_files(
         raise LakehouseError("The topic is empty. Name one, or leave --topic out.")
     routes = read_routes(Path(project_dir))
     timings = timings or Recorder()
-    with _writing(timings) as (spark, staging):
-        report = _Ingest(spark, routes, staging, timings).run(root, topic)
+    with writing(timings) as (spark, staging):
+        report = Ingest(spark, routes, staging, timings).run([root], topic)
         report.notes += filter(None, [timings.finish("ingest-files", spark)])
     return report
 
 
-@contextmanager
-def _writing(timings: Recorder) -> Iterator[tuple[SparkSession, Path]]:
-    """Yield Spark and a folder to stage files in, to the one ingest of files at work."""
-    temporary = make_folder(work_dir() / "tmp")
-    busy = "One ingest of files runs at a time: run again when it has ended."
-    again = "When the cause is removed, the next run completes what was begun."
-    with hold_to_commit("ingest", busy), stopping("The ingest", again):
-        for left_over in temporary.glob("ingest-*"):
-            shutil.rmtree(left_over)
-        with tempfile.TemporaryDirectory(prefix="ingest-", dir=temporary) as staging:
-            cheap = {
-                # Many small files share a task: opening one is cheap here.
-                "spark.sql.files.openCostInBytes": "262144",
-                # A file for each format is open, so that nothing has to be sorted by it.
-                "spark.sql.maxConcurrentOutputFileWriters": "16",
-            }
-            with timings.step("ingest", "starts Spark"):
-                spark = open_session(metastore=False, overrides=cheap)
-                bronze.create_tables(spark)
-            landed = bytes_since(warehouse_path("bronze", "messages"), None)
-            compile_plans(spark, landed is None or landed > MANY_BYTES)
-            yield spark, Path(staging)
-
-
-class _Ingest:
+class Ingest:
     """One run: the intent goes to bronze.landed_files first, then the messages, as one commit."""
 
     def __init__(self, spark: SparkSession, routes: Routes, staging: Path, timings: Recorder):
         self.spark, self.routes, self.staging = spark, routes, staging
-        self.timings = timings
+        self.timings, self.names = timings, NO_NAMES
         self.began_at, self.clock = datetime.now(UTC), time.monotonic()
         self.report = IngestReport()
 
-    def run(self, root: str, topic: str | None) -> IngestReport:
+    def run(self, roots: list[str], topic: str | None) -> IngestReport:
         with self.step("reroutes"):
             self.reroute()
         with self.step("finds new files"):
-            known, batch = self.known_files(root)
-            paths = list(find_files(root, self.refuse))
+            known, batch = self.known_files(roots)
+            found = (find_files(root, self.refuse) for root in roots)
+            paths = list(dict.fromkeys(chain.from_iterable(found)))
             self.report.found = len(paths)
             new = self.new_files(paths, known)
         say(f"{len(paths):,} files found, {len(new):,} of them new")
@@ -124,13 +101,17 @@ class _Ingest:
             files = self.stage_new(new, known, topic)
             step.bytes_read += sum(file.size for file in files)
             step.rows_read += sum(file.messages.total() for file in files)
-        if files:
+        if self.is_to_land(files):
             with self.step("records files"):
                 self.record_intent(files, batch)
             with self.step("appends messages"):
                 self.land(files, batch)
         self.report.seconds = time.monotonic() - self.clock
         return self.report
+
+    def is_to_land(self, files: list[File]) -> bool:
+        """Tell whether what is staged is to land; what else is asked of it first, a kind adds."""
+        return bool(files)
 
     def step(self, name: str) -> AbstractContextManager[Step]:
         return self.timings.step("ingest", name, self.spark)
@@ -144,20 +125,20 @@ class _Ingest:
         with held:
             self.report.rerouted = operations.reroute(self.spark, self.routes)
 
-    def known_files(self, root: str) -> tuple[dict[str, list[Row]], int]:
-        """Return what has landed below `root`, by path, and the number of the next batch.
+    def known_files(self, roots: list[str]) -> tuple[dict[str, list[Row]], int]:
+        """Return what has landed below `roots`, by path, and the number of the next batch.
 
         What an earlier run was stopped from landing is landed first.
         """
         committed = bronze.committed_version(self.spark, APPLICATION)
-        known = deliveries.landed_files(self.spark, root, committed)
+        known = deliveries.landed_files(self.spark, roots, committed)
         later = [row for rows in known.values() for row in rows if row.batch > committed]
         # One at most, unless commits were taken out of the log. One without a message needs none.
         interrupted = sorted({row.batch for row in later if row.messages})
         for batch in interrupted:
             self.finish_interrupted([row for row in later if row.batch == batch], batch)
         if interrupted:
-            known = deliveries.landed_files(self.spark, root, committed)
+            known = deliveries.landed_files(self.spark, roots, committed)
         return known, 1 + max((row.batch for row in later), default=committed)
 
     def finish_interrupted(self, rows: list[Row], batch: int) -> None:
@@ -168,13 +149,16 @@ class _Ingest:
         deliveries.forget_files(
             self.spark, batch, [row.path for row in rows if row.path not in same]
         )
-        self.land(files, batch)
+        self.land(files, batch, rows[0].landed_at)
 
     def stage_intended(self, row: Row) -> File | None:
         try:
             file = describe(row.path)
             file.digest = digest_of(row.path)
-            file.topic, file.partition = row.topic, row.partition
+            if row.partition is None:
+                file.names = Names.kept(row.topic)
+            else:
+                file.topic, file.partition = row.topic, row.partition
             if file.digest == row.digest:
                 return stage(file, self.staging)
         except UNFIT:
@@ -191,6 +175,7 @@ class _Ingest:
         return new
 
     def new_file(self, path: str, landed: list[Row]) -> File | None:
+        landed = [row for row in landed if self.is_landed(row)]
         try:
             file = describe(path)
             if any((r.size, r.modified_at_ns) == (file.size, file.modified_at_ns) for r in landed):
@@ -205,19 +190,25 @@ class _Ingest:
             file.note = f"{path} has changed since it was landed: landed again as a whole."
         return file
 
+    def is_landed(self, row: Row) -> bool:
+        """Tell whether a row of bronze.landed_files counts; whatever its topics were renamed to."""
+        return True
+
     def stage_new(
         self, new: list[File], known: dict[str, list[Row]], topic: str | None
     ) -> list[File]:
         """Return the files that are fit to land. Parquet first: a line file takes a free number."""
         lines = [file for file in new if not is_parquet(file.path)]
         for file in lines:
-            file.topic = topic or os.path.basename(os.path.dirname(file.path))
+            file.topic = topic or self.names.of(os.path.basename(os.path.dirname(file.path)))
         highest = deliveries.highest_partitions(self.spark, {file.topic for file in lines})
         staged = []
         for file in sorted(new, key=lambda file: not is_parquet(file.path)):
             if file.topic is not None:
                 own = {row.partition for row in known.get(file.path, []) if row.topic == file.topic}
                 file.partition = min(own, default=highest.get(file.topic, -1) + 1)
+            else:
+                file.names = self.names
             try:
                 staged.append(stage(file, self.staging))
             except UNFIT as error:
@@ -234,18 +225,25 @@ class _Ingest:
 
     def record_intent(self, files: list[File], batch: int) -> None:
         given = {"batch": batch, "landed_at": self.began_at}
-        rows = [{**vars(f), "messages": f.messages.total(), **given} for f in files]
+        rows = [
+            {**vars(f), "topic": f.topic or f.names.text, "messages": f.messages.total(), **given}
+            for f in files
+        ]
         deliveries.record_files(self.spark, rows)
 
-    def land(self, files: list[File], batch: int) -> None:
-        """Append all staged messages to bronze.messages in one commit."""
+    def land(self, files: list[File], batch: int, moment: datetime | None = None) -> None:
+        """Append all staged messages to bronze.messages in one commit.
+
+        Args:
+            moment: when the ingest that recorded the files began, if it was another.
+        """
         formats = {t: self.routes.format_of(t) for file in files for t in file.messages}
         if formats:
             compile_plans(self.spark, sum(file.bytes for file in files) > MANY_BYTES)
             messages = sum(file.messages.total() for file in files)
             appended = showing("appends", messages, "messages", rows_read(self.spark))
             with self.staged_for_workers() as staged, appended:
-                self.append(staged, formats, batch, come_once(files))
+                self.append(staged, formats, (moment or self.began_at, batch), come_once(files))
         for left_over in self.staging.iterdir():
             left_over.unlink()
         for file in files:
@@ -271,13 +269,12 @@ class _Ingest:
         remove_tree(folder)
 
     def append(
-        self, staged: Location, formats: dict[str, str], batch: int, each_once: bool
+        self, staged: Location, formats: dict[str, str], given: tuple[datetime, int], once: bool
     ) -> None:
+        moment, batch = given
         try:
             transaction = (APPLICATION, batch)
-            deliveries.append_messages(
-                self.spark, staged, formats, self.began_at, transaction, each_once
-            )
+            deliveries.append_messages(self.spark, staged, formats, moment, transaction, once)
         except (PySparkException, Py4JError):
             # A killed run's Java may live on for a moment and commit the batch itself.
             if bronze.committed_version(self.spark, APPLICATION) < batch:

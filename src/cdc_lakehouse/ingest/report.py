@@ -23,6 +23,42 @@ class IngestReport:
 
 
 @dataclass
+class Place:
+    """What an archive has of one partition, and what bronze has of the same messages.
+
+    Attributes:
+        holes: offsets between its first and its last that neither it nor bronze has.
+        in_bronze: its messages that bronze has, too.
+        conflicting: its messages of which it or bronze has other bytes, too.
+        erased: its messages that an erasure has removed from bronze.
+        before, after: the nearest offsets of bronze outside of it.
+    """
+
+    topic: str
+    partition: int
+    format: str
+    messages: int
+    first_offset: int
+    last_offset: int
+    holes: int = 0
+    in_bronze: int = 0
+    conflicting: int = 0
+    first_conflict: int | None = None
+    erased: int = 0
+    before: int | None = None
+    after: int | None = None
+
+
+@dataclass
+class BackfillReport(IngestReport):
+    """What a backfill landed, or would land, and how that lies to what bronze has."""
+
+    is_dry_run: bool = False
+    places: list[Place] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)  # why it would not land; of a dry run alone
+
+
+@dataclass
 class KafkaReport:
     """What a run landed of each partition of the topics that it read, and what it found out."""
 
