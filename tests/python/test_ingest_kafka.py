@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from broker import LOGIN, PASSWORD, USER, Broker
 from conftest import PROJECT
-from shop import TABLES, as_expected, expected_rows, sample_messages
+from shop import TABLES, as_expected, expected_rows, sample_messages, write_messages
 
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.console import cli
@@ -23,9 +23,12 @@ from cdc_lakehouse.console.report import kafka_text
 from cdc_lakehouse.delta.log import appended_since
 from cdc_lakehouse.delta.statistics import extents_of
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.ingest.backfill import Request as Backfill
+from cdc_lakehouse.ingest.backfill import backfill
 from cdc_lakehouse.ingest.kafka.checkpoint import Checkpoint
 from cdc_lakehouse.ingest.kafka.options import Request, is_open_secret
 from cdc_lakehouse.ingest.kafka.source import ingest_kafka
+from cdc_lakehouse.ingest.names import Names
 from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import open_session
@@ -318,6 +321,37 @@ def test_a_deleted_checkpoint_is_recovered_from_bronze(lake, broker, topic):
     assert lake.ingest(topic, recover=True).landed == [(topic, 0, "unrouted", 1, 5, 5)]
     assert lake.offsets(topic) == list(range(6))
     assert lake.ingest(topic, recover=True).landed == []
+
+
+def archive(lake, topic, *offsets):
+    """Land an archive of the topic beside the stream."""
+    path = lake.project / f"{len(offsets)}.parquet"
+    write_messages(path, [("prod." + topic, 0, offset, b"%d" % offset) for offset in offsets])
+    names = Names.parse(["prod.*=*"])
+    return backfill(Backfill(paths=(str(path),), names=names), project_dir=lake.project)
+
+
+def test_an_archive_beside_a_stream_moves_no_offset(lake, broker, topic):
+    lake.ingest(topic)
+    before = {path: path.read_bytes() for path in lake.checkpoint.rglob("*") if path.is_file()}
+    assert archive(lake, topic, 0, 2, 9).messages == {topic: 3}
+    after = {path: path.read_bytes() for path in lake.checkpoint.rglob("*") if path.is_file()}
+    assert after == before
+    broker.produce(topic, b"5")
+    assert lake.ingest(topic).landed == [(topic, 0, "unrouted", 1, 5, 5)]
+    shutil.rmtree(lake.checkpoint)
+    broker.produce(topic, b"6")
+    # Not behind the archive, which lacks what Kafka still has.
+    with pytest.raises(LakehouseError, match=rf"no checkpoint .* from {topic}/0 at 6\."):
+        lake.ingest(topic)
+    assert lake.ingest(topic, recover=True).landed == [(topic, 0, "unrouted", 1, 6, 6)]
+    assert lake.offsets(topic) == [0, 0, 1, 2, 2, 3, 4, 5, 6, 9]
+
+
+def test_a_stream_begins_where_kafka_does_though_an_archive_came_first(lake, broker, topic):
+    archive(lake, topic, 1, 3)
+    assert lake.ingest(topic).landed == [(topic, 0, "unrouted", 5, 0, 4)]
+    assert lake.offsets(topic) == [0, 1, 1, 2, 3, 3, 4]
 
 
 def damage(path):
