@@ -96,7 +96,9 @@ class _Backfill(Ingest):
 
     def is_to_land(self, files: list[File]) -> bool:
         with self.step("compares with bronze"):
-            self.report.places = places_of(self.spark, self.staging, self.routes) if files else []
+            if files:
+                with self.staged_for_workers() as staged:
+                    self.report.places = places_of(self.spark, staged, self.routes)
             refusals = self.refusals(files)
         self.report.notes += _gaps(self.report.places)
         if not self.request.is_dry_run:

@@ -1,7 +1,5 @@
 """How the messages of an archive that is staged lie to those that bronze has."""
 
-from pathlib import Path
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -10,14 +8,15 @@ from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.bronze.tables import IDENTITY
 from cdc_lakehouse.ingest.report import Place
 from cdc_lakehouse.routes import Routes
+from cdc_lakehouse.storage.files import Location
 
 PARTITION = IDENTITY[:2]
 ERASURE = "erasure"  # a reason in bronze.removed_messages
 
 
-def places_of(spark: SparkSession, staging: Path, routes: Routes) -> list[Place]:
-    """Return what is staged, by topic and partition, compared with bronze."""
-    staged = deliveries.staged_messages(spark, staging)
+def places_of(spark: SparkSession, folder: Location, routes: Routes) -> list[Place]:
+    """Return what is staged in `folder`, by topic and partition, compared with bronze."""
+    staged = deliveries.staged_messages(spark, folder)
     extents = staged.groupBy(*PARTITION).agg(
         F.count("*").alias("messages"),
         F.min("offset").alias("first_offset"),
