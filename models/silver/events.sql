@@ -6,20 +6,26 @@ outcomes as (
 
     {{ outcomes_of(formats()) }}
 
+),
+
+protected as (
+
+    {{ protected('outcomes', 'silver') }}
+
 )
 
 select
-    outcomes.*,
+    protected.*,
     case
-        when outcomes.kind in ('row_change', 'truncate') then coalesce(outcomes.sequence < latest.sequence, false)
+        when protected.kind in ('row_change', 'truncate') then coalesce(protected.sequence < latest.sequence, false)
     end as is_late,
     -- The materialization finds those that are.
-    if(outcomes.kind = 'row_change', false, null) as is_duplicate,
+    if(protected.kind = 'row_change', false, null) as is_duplicate,
     current_timestamp() as loaded_at
-from outcomes
+from protected
 left join {{ latest_changes() }} as latest
     on
-        outcomes.format = latest.format
-        and outcomes.database_name <=> latest.database_name
-        and outcomes.schema_name <=> latest.schema_name
-        and outcomes.table_name <=> latest.table_name
+        protected.format = latest.format
+        and protected.database_name <=> latest.database_name
+        and protected.schema_name <=> latest.schema_name
+        and protected.table_name <=> latest.table_name

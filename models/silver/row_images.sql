@@ -9,6 +9,12 @@ events as (
 
 ),
 
+protected as (
+
+    {{ protected('events', 'gold') }}
+
+),
+
 changes as (
 
     select
@@ -23,7 +29,7 @@ changes as (
         ) as may_move_key,
         -- What `before` does not hold has not changed, be it a part of the key.
         case when may_move_key then {{ laid_over('before', 'after') }} end as old_image
-    from events
+    from protected
 
 ),
 

@@ -23,6 +23,7 @@ LEVELS = (
         f"{PACKAGE}.routes": "seeds/topics.csv: which topic carries which format",
         f"{PACKAGE}.storage": "files of a lakehouse, in a folder or in object storage",
     },
+    {f"{PACKAGE}.protection": "seeds/protected_columns.csv: hashed, masked, dropped columns"},
     {f"{PACKAGE}.runtime": "paths, locks, settings and sessions of Spark, Java and its jars"},
     {f"{PACKAGE}.delta": "what only Delta knows: its log, its files, columns, the watermark"},
     {f"{PACKAGE}.bronze": "tables of the messages as they came, changes and removals of them"},

@@ -44,7 +44,13 @@ from cdc_lakehouse.engine.latest_changes import (
 from cdc_lakehouse.engine.loss import LostRows, query_of_lost_rows
 from cdc_lakehouse.engine.new_messages import QUERY, NewMessages, from_commits, from_rows
 from cdc_lakehouse.engine.reprocessed import PROPERTY, with_tables
-from cdc_lakehouse.engine.window import Build, Window, decide_build, refuse_restored
+from cdc_lakehouse.engine.window import (
+    PROTECTED,
+    Build,
+    Window,
+    decide_build,
+    refuse_restored,
+)
 from cdc_lakehouse.runtime.paths import warehouse_path
 
 DELETION_VECTORS = "delta.enableDeletionVectors"
@@ -58,6 +64,7 @@ def plan_window(
     columns: Sequence[dict],
     exists: bool,
     is_asked: bool,
+    protected: str = "",
 ) -> Window:
     """Return what a run of a change log reads; Delta's log tells, unless it does not reach back.
 
@@ -66,11 +73,14 @@ def plan_window(
         columns: those of its contract: name, data_type, constraints.
         exists: whether there is such a table.
         is_asked: whether a person asks to build it again.
+        protected: what stands for its protected columns.
 
     Raises:
         LakehouseError: it would lose rows, or bronze is not as far as it has been read.
     """
-    build = _build(spark, table, path, columns, is_asked) if exists else Build(exists=False)
+    build = Build(exists=False)
+    if exists:
+        build = _build(spark, table, path, columns, is_asked, protected)
     read = None
     if exists and not build.rebuild:
         mark = transaction_version(spark, path, MESSAGES)
@@ -81,18 +91,27 @@ def plan_window(
     since = -1 if read is None else read
     formats, earliest = formats_between(spark, since, last), earliest_version(messages)
     reaches_back = earliest <= since + 1
-    return Window(table, path, columns, MESSAGES, read, last, build, formats, reaches_back)
+    return Window(
+        table, path, columns, MESSAGES, read, last, build, formats, reaches_back, protected
+    )
 
 
 def _build(
-    spark: SparkSession, table: str, path: Path, columns: Sequence[dict], is_asked: bool
+    spark: SparkSession,
+    table: str,
+    path: Path,
+    columns: Sequence[dict],
+    is_asked: bool,
+    protected: str,
 ) -> Build:
+    before = table_properties(spark, path).get(PROTECTED, "")
     stored = types_of_schema(snapshot(spark, path).schema().json())
     contract = types_of_columns(spark, columns)
     lost = None
-    if is_asked or changed_columns(stored, contract):
+    if is_asked or changed_columns(stored, contract) or before != protected:
         lost = LostRows(*spark.sql(query_of_lost_rows(table)).first())
-    return decide_build(table, is_asked, stored, contract, required_columns(columns), lost)
+    required = required_columns(columns)
+    return decide_build(table, is_asked, stored, contract, required, lost, (before, protected))
 
 
 def formats_between(spark: SparkSession, read: int, last: int) -> frozenset[str]:

@@ -30,11 +30,10 @@ class GoldModel:
     """A gold model.
 
     Attributes:
-        name: its name.
-        kind: its materialization.
-        sql: its query.
+        name, kind, sql: its name, its materialization and its query.
         key_names: the columns of its key, in the order of its YAML.
         columns: those that a change fills; `stored` are all of the stored table.
+        protected: the lines of seeds/protected_columns.csv that can be of its source tables.
     """
 
     name: str
@@ -44,6 +43,7 @@ class GoldModel:
     options: GoldOptions
     columns: tuple[Column, ...]
     stored: tuple[Column, ...]
+    protected: tuple[str, ...] = ()
 
     @property
     def definition(self) -> str:
@@ -54,8 +54,8 @@ class GoldModel:
         lines = [line for line in self.sql.splitlines() if not line.strip().startswith("--")]
         words = [word for line in lines for word in line.split()]
         sources = [quoted(c.source) + (" inferred" if c.is_inferred else "") for c in self.columns]
-        text = json.dumps([words, list(self.key_names), dict(self.options.values), sources])
-        return hashlib.md5(text.encode()).hexdigest()
+        said = [words, list(self.key_names), dict(self.options.values), sources, *self.protected]
+        return hashlib.md5(json.dumps(said).encode()).hexdigest()
 
     @property
     def is_history(self) -> bool:

@@ -53,6 +53,23 @@ def refuse_rebuild(table: str, lost: LostRows) -> None:
     )
 
 
+def refuse_protection(table: str, lost: LostRows) -> None:
+    """Refuse to protect other columns of rows whose clear values are gone with their messages.
+
+    Raises:
+        LakehouseError: there are some, and nobody has said that they may be lost.
+    """
+    if _may_be_lost():
+        return
+    raise LakehouseError(
+        f"{table} cannot follow seeds/protected_columns.csv: a line that counts for its rows, or "
+        f"the key, has changed, and {lost.count} of them, committed from {lost.first_committed_at} "
+        f"to {lost.last_committed_at}, are of messages that bronze no longer holds. Put the lines "
+        "and the key back as they were; new lines may stand below them. To lose these rows, set "
+        f"{LOSE_REMOVED}=yes."
+    )
+
+
 def refuse_first_build(removed: Mapping[str, int], path: Path) -> None:
     """Refuse to build a silver.events that has read nothing from a bronze that is not whole.
 

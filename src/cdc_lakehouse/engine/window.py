@@ -7,8 +7,9 @@ from typing import Any
 
 from cdc_lakehouse.delta import statements
 from cdc_lakehouse.delta.stored_columns import changed_columns, columns_to_add
-from cdc_lakehouse.engine.loss import LostRows, refuse_rebuild
+from cdc_lakehouse.engine.loss import LostRows, refuse_protection, refuse_rebuild
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.protection import FILE, lines_done
 from cdc_lakehouse.sql import identifier
 
 # Delta keeps the least and the greatest value of these columns in each file. They are what readers
@@ -18,18 +19,23 @@ PROPERTIES = {
     "schema_name,table_name,committed_at,ingested_at,sequence,bronze_version,loaded_at"
 }
 
+# The property that tells by which lines of seeds/protected_columns.csv the rows are protected.
+PROTECTED = "cdc_lakehouse.protected"
+
 
 @dataclass(frozen=True)
 class Build:
     """What becomes of the change log's table before its new rows come.
 
-    `added` are columns that it gets in place; `said` tells a person why it changes.
+    `added` are columns that it gets in place; `said` tells a person why it changes. `done` lines of
+    protected columns count for the rows that it has, and further ones are applied to them.
     """
 
     exists: bool
     rebuild: bool = False
     added: tuple[str, ...] = ()
     said: str | None = None
+    done: int | None = None
 
 
 def decide_build(
@@ -39,6 +45,7 @@ def decide_build(
     contract: Mapping[str, Any],
     required: Collection[str],
     lost: LostRows | None,
+    protected: tuple[str, str] = ("", ""),
 ) -> Build:
     """Decide what becomes of a table that is there.
 
@@ -47,13 +54,14 @@ def decide_build(
         stored, contract: the types of the columns that it has and should have, by name.
         required: the columns that must not be null.
         lost: what it would lose; need not be known where it stays as it is.
+        protected: what `Protection.text` gave when its rows were written, and gives now.
 
     Raises:
         LakehouseError: it would have to be built again, and would lose rows.
     """
     changed = changed_columns(stored, contract)
     if not is_asked and not changed:
-        return Build(exists=True)
+        return _protected_otherwise(table, lost, *protected)
     if not is_asked and (added := columns_to_add(stored, contract, required, lost.count > 0)):
         said = (
             f"{table} gets the columns {', '.join(added)}. Bronze no longer holds all of its "
@@ -65,13 +73,31 @@ def decide_build(
     return Build(exists=True, rebuild=True, said=None if is_asked else said)
 
 
+def _protected_otherwise(table: str, lost: LostRows | None, stored: str, wanted: str) -> Build:
+    """Decide what becomes of a table whose columns are as its contract says."""
+    if stored == wanted:
+        return Build(exists=True)
+    if not lost.count:
+        said = f"{table} is built anew: other columns are protected than before"
+        return Build(exists=True, rebuild=True, said=said)
+    done = lines_done(stored, wanted)
+    if done is None:
+        refuse_protection(table, lost)
+        return Build(exists=True, rebuild=True)
+    said = (
+        f"{table} has the new lines of {FILE} applied to the rows that it has: bronze no longer "
+        "holds all of its messages."
+    )
+    return Build(exists=True, said=said, done=done)
+
+
 @dataclass(frozen=True)
 class Window:
     """The commits of bronze.messages after `read` up to `last`; all of it where `read` is None.
 
     `table` is the change log, with the `columns` of its contract, in the folder `path`. `formats`
     are those that may have a new message. `reaches_back` tells whether the log still holds all of
-    the commits.
+    the commits. `protected` is what `Protection.text` gives for silver.
     """
 
     table: str
@@ -83,6 +109,7 @@ class Window:
     build: Build
     formats: frozenset[str] = frozenset()
     reaches_back: bool = True
+    protected: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -114,7 +141,7 @@ class Window:
     def preparation(self) -> str | None:
         """The statement that makes the table or gives it the columns that it lacks, if any is."""
         if not self.build.exists:
-            return statements.create_table(self.table, self.columns, PROPERTIES)
+            return statements.create_table(self.table, self.columns, self._properties)
         if self.build.added:
             return statements.add_columns(self.table, self.columns, self.build.added)
         return None
@@ -131,8 +158,12 @@ class Window:
     def replace(self, rows: str, properties: Mapping[str, str]) -> str:
         """The statement that builds the table again."""
         return statements.replace_table(
-            self.table, self._names, rows, PROPERTIES | dict(properties)
+            self.table, self._names, rows, self._properties | dict(properties)
         )
+
+    @property
+    def _properties(self) -> dict[str, str]:
+        return PROPERTIES | ({PROTECTED: self.protected} if self.protected else {})
 
     @property
     def _names(self) -> list[str]:

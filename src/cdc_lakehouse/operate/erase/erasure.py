@@ -36,6 +36,7 @@ from cdc_lakehouse.operate.erase.report import (
 )
 from cdc_lakehouse.operate.erase.search import find_messages
 from cdc_lakehouse.operate.erase.subjects import Subjects
+from cdc_lakehouse.protection import read_protection
 from cdc_lakehouse.runtime.locks import hold_tables_alone, hold_to_commit
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import stopping
@@ -82,7 +83,7 @@ def erase(
         if not dry_run:
             _complete_interrupted(spark, locks, project_dir, report)
         if table:
-            found = Subjects(spark, table, subjects)
+            found = Subjects(spark, table, subjects, read_protection(project_dir))
             _erase_subjects(spark, locks, found, project_dir, dry_run, report)
     return report
 

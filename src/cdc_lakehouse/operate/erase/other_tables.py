@@ -126,7 +126,7 @@ class OtherTables:
             key = [c for c in keys.get(of, []) if c in frame.columns]
             key = key if key == keys.get(of) else []
             rows = finder.marked(table, identity, key, of)
-            is_named = names_a_subject(text_of(frame), self.subjects.keys)
+            is_named = names_a_subject(text_of(frame), self.subjects.stored)
             counts = rows.agg(
                 F.count_if("_is_found"), F.count_if(~F.col("_is_found") & is_named)
             ).first()
@@ -152,5 +152,5 @@ class OtherTables:
 
     def names_of(self, frame: DataFrame) -> bool:
         """Tell whether a row holds the key's text."""
-        is_named = names_a_subject(text_of(frame), self.subjects.keys)
+        is_named = names_a_subject(text_of(frame), self.subjects.stored)
         return bool(frame.where(is_named).limit(1).count())

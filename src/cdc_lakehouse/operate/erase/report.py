@@ -188,7 +188,7 @@ def lines_of_unreached(subjects: Subjects, found: Found, project_dir: Path) -> l
     lines = lines_not_reached(found.files)
     lines += [f"  the seed {path}, which holds the key's text" for path in found.seeds]
     logs = (p for f in log_folders(project_dir) for p in sorted(f.rglob("*")))
-    holding = [str(p) for p in logs if p.is_file() and file_holds(p, subjects.keys)]
+    holding = [str(p) for p in logs if p.is_file() and file_holds(p, subjects.stored)]
     if holding:
         lines.append(
             "These logs of earlier runs hold the key's text, maybe by chance; delete them:"

@@ -27,12 +27,12 @@ class _Search:
 
     def find(self) -> Found:
         spark, found = self.spark, Found()
-        keys = [(list(key),) for key in self.subjects.keys]
+        keys = [(list(key),) for key in self.subjects.stored]
         spark.createDataFrame(keys, "key array<string>").createOrReplaceTempView("subjects")
         changes = self.changes()
         rows = [list(change[:4]) for change in changes]
         touched = {key for c in [*changes, *self.halves_of(changes)] for key in _keys(c)}
-        found.other_keys = sorted(touched - self.subjects.keys)
+        found.other_keys = sorted(touched - self.subjects.stored)
         shards = self.shards_of(changes)
         unread = self.unread()
         rows += [r for r in shards if r not in rows]

@@ -4,17 +4,29 @@ import json
 from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.gold.source_tables import SourceTable, find_table
 from cdc_lakehouse.operate.erase.keys import Key, key_digest
+from cdc_lakehouse.protection import LAYERS, Protection
 from cdc_lakehouse.sql import quoted
 
 
 class Subjects:
-    """The data subjects of an erasure: a source table, and keys of its rows."""
+    """The data subjects of an erasure: a source table, and keys of its rows.
 
-    def __init__(self, spark: SparkSession, table: str, given: Sequence[dict[str, str]]):
+    `keys` are as the source has them; in silver and gold columns of them may be hashed: `stored`
+    has both, for a table whose column is protected since yesterday may have been written before.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        table: str,
+        given: Sequence[dict[str, str]],
+        protection: Protection,
+    ):
         seen = spark.sql("""
             select database_name, schema_name, table_name, collect_set(key_columns) as seen_keys
             from silver.events
@@ -25,6 +37,7 @@ class Subjects:
         self.table = find_table(tables, table)
         self.columns = self._checked_columns(seen[tables.index(self.table)].seen_keys, given)
         self.keys: set[Key] = {tuple(subject[c] for c in self.columns) for subject in given}
+        self.stored = self.keys | self._pseudonyms(spark, protection)
         self.where = (
             f"database_name = {quoted(self.table.database)} "
             f"and table_name = {quoted(self.table.name)} and schema_name <=> "
@@ -42,6 +55,31 @@ class Subjects:
                 "columns, --key COLUMN=VALUE, as the source names it."
             )
         return names
+
+    def _pseudonyms(self, spark: SparkSession, protection: Protection) -> set[Key]:
+        """Return the keys with their protected columns hashed, in no statement; none if none is."""
+        names = (self.table.database, self.table.schema, self.table.name)
+        lines = [line for line in protection.lines if line.is_of_table(*names)]
+        if not lines:
+            return set()
+        pairs = [list(zip(self.columns, key, strict=True)) for key in sorted(self.keys)]
+        rows = spark.createDataFrame([(dict(each),) for each in pairs], "key map<string, string>")
+        found = set()
+        for layer in LAYERS:
+            images = F.call_function(
+                "protected_images",
+                F.lit(protection.rules()),
+                F.lit(layer),
+                F.lit(protection.key_number),
+                F.array(*map(F.lit, names)),
+                F.array(*map(F.lit, self.columns)),
+                F.col("key"),
+                F.lit(None).cast("map<string, string>"),
+                F.lit(None).cast("map<string, string>"),
+            )
+            hashed = rows.select(images["before"].alias("key")).collect()
+            found |= {tuple(row.key[column] for column in self.columns) for row in hashed}
+        return found
 
     def text(self) -> str:
         """Return the subjects in words, without their keys."""

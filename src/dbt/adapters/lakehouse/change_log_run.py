@@ -62,6 +62,25 @@ class ChangeLogRun:
             forget(adapter.spark, EVENTS)
             adapter.execute(duplicates.marking(table))
             adapter.execute(set_properties(table, {duplicates.UNMARKED: "false"}))
+        if self.window.build.done is not None:
+            self._protect_stored_rows(self.window.build.done)
+
+    def _protect_stored_rows(self, done: int) -> None:
+        """Apply to stored rows the lines of protected columns below those that are done.
+
+        One commit has the rows and the lines that count for them, so nothing is hashed twice.
+        """
+        forget(self.adapter.spark, EVENTS)
+        rows = self.macros["protected"](self.target, "silver", done)
+        kept = {RESETTLED: self.adapter.properties(self.target).get(RESETTLED, "{}")}
+        self.macros["write_and_commit"](
+            self.window.replace(self.window.typed(rows), kept),
+            self.target,
+            change_log.MESSAGES,
+            self.window.read,
+            rebuild=True,
+            row_by_row=True,
+        )
 
     def _process(self, found: NewMessages) -> None:
         self._name_messages(found)

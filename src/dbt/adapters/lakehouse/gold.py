@@ -28,6 +28,7 @@ from cdc_lakehouse.engine.gold_table import (
     why_rebuilt,
 )
 from cdc_lakehouse.engine.latest_changes import LatestChanges, TableChanges
+from cdc_lakehouse.engine.protected_models import with_protection
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import read_tables
 from cdc_lakehouse.engine.source_tables import SourceTable
@@ -35,7 +36,8 @@ from cdc_lakehouse.sql import quoted
 from dbt.adapters.lakehouse.config import LakehouseConfig
 from dbt.adapters.lakehouse.connections import short_errors
 from dbt.adapters.lakehouse.gold_run import GoldRun
-from dbt.adapters.lakehouse.tables import EVENTS, INFERENCE, Macros, TablesAdapter, folder_of
+from dbt.adapters.lakehouse.protection import ProtectionAdapter
+from dbt.adapters.lakehouse.tables import EVENTS, INFERENCE, Macros, folder_of
 
 # What gold_problems is before there is a gold model.
 NO_PROBLEM = """
@@ -50,7 +52,7 @@ NO_PROBLEM = """
 MANY_COLUMNS = 200
 
 
-class GoldAdapter(TablesAdapter):
+class GoldAdapter(ProtectionAdapter):
     """Gold tables."""
 
     OPTIONS: ClassVar = {
@@ -90,7 +92,11 @@ class GoldAdapter(TablesAdapter):
             sql: its query.
             full_refresh: whether a person asks to build the table again.
         """
+        protection = self.protection()
         model = self._gold_model(node, sql)
+        with short_errors():
+            model = replace(model, protected=with_protection(model, protection))
+        self.check_images(protection)
         is_wide = len(model.columns) > MANY_COLUMNS
         self.spark.conf.set(INFERENCE, str(not is_wide).lower())
         view = relation.incorporate(type="view")

@@ -12,13 +12,14 @@ from cdc_lakehouse.engine.loss import refuse_first_build
 from cdc_lakehouse.engine.window import Window
 from dbt.adapters.lakehouse.change_log_run import ChangeLogRun
 from dbt.adapters.lakehouse.connections import short_errors
-from dbt.adapters.lakehouse.tables import Macros, TablesAdapter, folder_of
+from dbt.adapters.lakehouse.protection import ProtectionAdapter
+from dbt.adapters.lakehouse.tables import Macros, folder_of
 
 # The columns that the change log itself gives.
 GIVEN_BY_CHANGE_LOG = ("is_late", "is_duplicate", "loaded_at")
 
 
-class SilverAdapter(TablesAdapter):
+class SilverAdapter(ProtectionAdapter):
     """The change log and what is new for it."""
 
     def __init__(self, config, mp_context):
@@ -41,8 +42,9 @@ class SilverAdapter(TablesAdapter):
                 if self.version_read(relation, change_log.MESSAGES) < 0:
                     refuse_first_build(removed_messages(self.spark), path)
                 exists = self.exists(relation)
+                protected = self.protection().text(("silver",))
                 window = change_log.plan_window(
-                    self.spark, name, path, columns, exists, full_refresh
+                    self.spark, name, path, columns, exists, full_refresh, protected
                 )
             if not window.is_empty:
                 self.expect_rows_since(self._messages, window.read)

@@ -1,0 +1,49 @@
+"""What models ask of seeds/protected_columns.csv."""
+
+from pathlib import Path
+
+from dbt.adapters.base.meta import available
+from dbt.adapters.base.relation import BaseRelation
+from dbt_common.exceptions import DbtRuntimeError
+
+from cdc_lakehouse.protection import Protection, read_protection
+from dbt.adapters.lakehouse.connections import short_errors
+from dbt.adapters.lakehouse.tables import TablesAdapter
+
+IMAGES = "silver.row_images"
+FUNCTION = "protected_images"
+
+
+class ProtectionAdapter(TablesAdapter):
+    """Which columns are protected."""
+
+    @available.parse(lambda *args, **kwargs: None)
+    def protection(self, is_only_looked_at: bool = False) -> Protection:
+        """Return the lines of seeds/protected_columns.csv as it is now.
+
+        Args:
+            is_only_looked_at: whether no table is written, so that SQL may be seen without the key.
+        """
+        with short_errors():
+            root = Path(self.config.project_root)
+            return read_protection(root, needs_key=not is_only_looked_at)
+
+    def check_images(self, protection: Protection) -> None:
+        """Refuse to read a silver.row_images that is from before the lines of gold that count.
+
+        Raises:
+            DbtRuntimeError: it is.
+        """
+        images = self.named(IMAGES)
+        view = self.view_text(images) if self.is_known(images) else ""
+        lines = protection.of("gold")
+        if FUNCTION in view if not lines else protection.digest not in view:
+            raise DbtRuntimeError(
+                f"{IMAGES} was made with other lines of seeds/protected_columns.csv than it has "
+                "now. Run `dbt run -s row_images` first, or `dbt build --selector scheduled`."
+            )
+
+    def view_text(self, relation: BaseRelation) -> str:
+        """Return the query of a view, empty if there is none."""
+        text = self.catalog.getTable(relation.schema, relation.identifier).viewText()
+        return text.get() if text.isDefined() else ""

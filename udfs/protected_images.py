@@ -1,0 +1,130 @@
+"""Row images without the clear values of protected columns: hashed, masked or left out.
+
+The key of the hash comes from the environment of the process that calls, and goes nowhere.
+"""
+
+import hmac
+import json
+import os
+import re
+from functools import lru_cache
+from hashlib import sha256
+
+import pyarrow as pa
+
+KEY = "LAKEHOUSE_HASH_KEY"
+_MAP = pa.map_(pa.string(), pa.string())
+_IMAGES = pa.struct({"before": _MAP, "after": _MAP, "column_types": _MAP})
+RETURN_TYPE = (
+    "before map<string, string>, after map<string, string>, column_types map<string, string>"
+)
+
+
+def register(spark, _project_dir):
+    """Register `protected_images` and `pseudonym` in the session `spark`.
+
+    `protected_images(rules, layer, key_number, names, key_columns, before, after, column_types)`
+    returns the last three as the rules of a layer want them; all null where `rules` are. `names`
+    are those of the database, the schema and the table. `pseudonym(value)` is what the method hash
+    makes of a value.
+    """
+    from pyspark.sql.functions import arrow_udf
+
+    def protect_all(
+        rules: pa.Array,
+        layer: pa.Array,
+        key_number: pa.Array,
+        names: pa.Array,
+        key_columns: pa.Array,
+        before: pa.Array,
+        after: pa.Array,
+        column_types: pa.Array,
+    ) -> pa.Array:
+        arguments = (rules, layer, key_number, names, key_columns, before, after, column_types)
+        rows = zip(*(each.to_pylist() for each in arguments), strict=True)
+        return to_arrow([protect(*row) for row in rows])
+
+    def hash_all(values: pa.Array) -> pa.Array:
+        key = key_of_hash()
+        return pa.array([hashed(value, key) for value in values.to_pylist()], pa.string())
+
+    spark.udf.register("protected_images", arrow_udf(protect_all, RETURN_TYPE))
+    spark.udf.register("pseudonym", arrow_udf(hash_all, "string"))
+
+
+def to_arrow(rows):
+    """Return what `protect` gave of rows as a pyarrow StructArray of RETURN_TYPE."""
+    return pa.array(rows, _IMAGES)
+
+
+def key_of_hash(number=None):
+    """Return the key, and refuse one that is missing, or has not the number that is wanted."""
+    key = os.environ.get(KEY, "")
+    if not key:
+        raise ValueError(f"{KEY} is not set where Spark runs its Python functions")
+    if number is not None and number_of_key(key) != number:
+        raise ValueError(f"{KEY} is another one where Spark runs its Python functions")
+    return key.encode()
+
+
+@lru_cache(maxsize=4)
+def number_of_key(key):
+    """Return a number for a key, from which nobody can tell it."""
+    return hmac.digest(key.encode(), b"cdc_lakehouse: number of the key", sha256).hex()[:16]
+
+
+def protect(rules, layer, key_number, names, key_columns, before, after, column_types):
+    """Return images and types with the columns protected that the rules of a layer name."""
+    if rules is None:
+        return None
+    key, of_key = key_of_hash(key_number), set(key_columns or ())
+
+    def image(pairs):
+        if pairs is None:
+            return None
+        kept = []
+        for name, value in pairs:
+            method = method_of(rules, layer, *names, name)
+            # Without its key a row is nowhere, and with half of it in the place of another.
+            if name in of_key and method is not None:
+                method = "hash"
+            if method != "drop":
+                kept.append((name, value if method is None else METHODS[method](value, key)))
+        return kept
+
+    types = column_types and [
+        (name, each) for name, each in column_types if not method_of(rules, layer, *names, name)
+    ]
+    return {"before": image(before), "after": image(after), "column_types": types}
+
+
+@lru_cache(maxsize=100_000)
+def method_of(rules, layer, database, schema, table, column):
+    """Return how a column is protected in a layer, None if it is not: the first rule decides."""
+    names = (database, schema, table, column)
+    for *patterns, method, of_layer in parsed(rules):
+        if all(re.search(p, name or "") for p, name in zip(patterns, names, strict=True)):
+            return method if of_layer == layer else None
+    return None
+
+
+@lru_cache(maxsize=16)
+def parsed(rules):
+    """Return the list of rules that a text has."""
+    return json.loads(rules)
+
+
+def hashed(value, key):
+    """Return HMAC-SHA256 of a text, in hexadecimal digits; null of null."""
+    return None if value is None else hmac.digest(key, value.encode(), sha256).hex()
+
+
+def masked(value, _key=None):
+    """Return four stars and the end of a text: a quarter of it, at most four characters."""
+    if value is None:
+        return None
+    kept = min(4, len(value) // 4)
+    return "****" + value[len(value) - kept :]
+
+
+METHODS = {"hash": hashed, "mask": masked}
