@@ -14,6 +14,7 @@ from cdc_lakehouse.engine.change_feed import FeedReading, FeedRows
 from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.columns import gold_columns
 from cdc_lakehouse.engine.new_messages import NewMessages
+from cdc_lakehouse.protection import Line, Protection
 
 FOLDER = PROJECT / "src/dbt/include/lakehouse/macros"
 ROWS = "select * from given"
@@ -32,6 +33,8 @@ UNREAD = {"<column: string": "<name: string", "create or replace function": None
 class Adapter:
     """What a macro may ask of the adapter while it renders."""
 
+    lines = ()
+
     def check_gold_model(self, given):
         return ""
 
@@ -40,6 +43,12 @@ class Adapter:
 
     def as_known(self, history):
         return f"{history}_as_known"
+
+    def protection(self, is_only_looked_at):
+        return Protection(self.lines, "0123456789abcdef")
+
+
+ADAPTER = Adapter()
 
 
 def macros():
@@ -51,7 +60,9 @@ def macros():
         for block in re.findall(r"\{%-? macro .*?\{%-? endmacro -?%\}", text, re.DOTALL)
     ]
     known = {
-        "adapter": Adapter(),
+        "adapter": ADAPTER,
+        "return": lambda value: value,
+        "flags": type("flags", (), {"WHICH": "run"}),
         "dbt": type("dbt", (), {"string_literal": staticmethod(lambda text: f"'{text}'")}),
         "model": node(),
     }
@@ -153,6 +164,17 @@ def test_a_column_of_each_type_renders_sql_that_a_linter_accepts():
     ]
     wide = model(columns=[*gold_columns(node(columns=columns))], key=("c6",))
     assert faults_of(MACROS.typed_changes(ROWS, wide)) == []
+
+
+def test_columns_are_protected_by_sql_that_a_linter_accepts(monkeypatch):
+    """Without a line of the layer, or with all of them done, nothing is done to the rows."""
+    assert MACROS.protected("given", "silver") == "select * from given"
+    lines = (Line(2, "o'brien", "", "a{b}*", "e.mail", "hash", "silver"),)
+    monkeypatch.setattr(ADAPTER, "lines", lines)
+    assert faults_of(MACROS.protected("given", "silver")) == []
+    assert "o\\'brien" in MACROS.protected("given", "silver")
+    assert MACROS.protected("given", "gold") == "select * from given"
+    assert MACROS.protected("given", "silver", 1) == "select * from given"
 
 
 def test_a_fault_is_found():

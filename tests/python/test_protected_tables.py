@@ -1,6 +1,7 @@
 """No file of silver and gold has the clear value of a protected column, and none has the key."""
 
 import hmac
+import json
 from hashlib import sha256
 
 import pyarrow.parquet as pq
@@ -19,7 +20,6 @@ LINES = (
     "lab,,things,id,hash,silver\n"
     "lab,,things,name,hash,gold\n"
 )
-COLUMNS = {"id": "image['id']", "name": "image['name']", "price": "image['price']"}
 THING, NAME, OTHER = "subject-7f3a", "Quillfeather", "neighbour-anna"
 # Of the samples; what the messages of lab.things have is above.
 CLEAR_IN_SILVER = ("ada.moreau@example.com", "Moreau", "1985-03-14", THING, OTHER)
@@ -34,8 +34,13 @@ def write_lines(project, lines):
     (project / "seeds" / "protected_columns.csv").write_text(SEED + lines)
 
 
-def thing(number, name, price="1.00"):
-    return {"id": number, "name": name, "price": price}
+def thing(key, name, price="1.00"):
+    return {"id": key, "name": name, "price": price}
+
+
+def message(kind, position, *rows, old=None):
+    """A Canal message of things whose keys are texts."""
+    return change(kind, position, *rows, old=old) | {"mysqlType": {"id": "varchar(20)"}}
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +55,10 @@ def lab(open_lakehouse, tmp_path_factory):
         landing = tmp_path_factory.mktemp("landing")
         lab = TextKeys(lakehouse, landing)
         lakehouse.ingest(LANDING / "crm.customers")
-        cut = change("INSERT", 3, thing(THING, NAME)) | {"id": THING}
+        cut = json.dumps(message("INSERT", 3, thing(THING, NAME)))[:60].encode()
         lab.deliver(
-            change("INSERT", 1, thing(THING, NAME), thing(OTHER, "Anna")),
-            change("UPDATE", 2, thing(THING, NAME, "2.00"), old=[{"price": "1.00"}]),
+            message("INSERT", 1, thing(THING, NAME), thing(OTHER, "Anna")),
+            message("UPDATE", 2, thing(THING, NAME, "2.00"), old=[{"price": "1.00"}]),
             cut,
             models=["things", "customers"],
         )
@@ -99,7 +104,7 @@ def test_silver_has_pseudonyms_masks_and_no_dropped_columns(lab):
     assert customers
     assert not any("name" in image for image in customers)
     assert pseudonym("ada.moreau@example.com") in [image["email"] for image in customers]
-    assert {"****14", None} & {image["birth_date"] for image in customers if "birth_date" in image}
+    assert "****14" in {image.get("birth_date") for image in customers}
     assert {image["id"] for image in lab.images("things")} == {pseudonym(THING), pseudonym(OTHER)}
     # A line of gold leaves silver as it is.
     assert NAME in {image["name"] for image in lab.images("things")}
@@ -107,7 +112,8 @@ def test_silver_has_pseudonyms_masks_and_no_dropped_columns(lab):
         "select reject_reason, reject_detail from silver.events where kind = 'rejected'"
         " and topic = 'lab.things'"
     )
-    assert "…" in rejected["reject_detail"] or THING not in rejected["reject_detail"]
+    assert rejected["reject_reason"] == "not_json"
+    assert THING not in rejected["reject_detail"]
 
 
 def test_gold_merges_by_pseudonyms(lab):
@@ -172,7 +178,7 @@ def test_a_changed_line_of_gold_is_refused_until_its_view_is_made(lab):
 
 
 def test_a_new_line_is_applied_in_place_where_bronze_lacks_messages(lab):
-    code, said, error = lab.lakehouse.command("expire", "--older-than", "1 day")
+    code, said, error = lab.lakehouse.command("expire", "--older-than", "0 hours")
     assert code == 0, (said, error)
     old = LINES + "crm,,customers,phone,hash,silver\ncrm,,customers,loyalty_number,mask,gold\n"
     write_lines(lab.lakehouse.project, old + "crm,,customers,created_at,drop,silver\n")
