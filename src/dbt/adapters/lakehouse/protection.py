@@ -1,9 +1,9 @@
 """What models ask of seeds/protected_columns.csv."""
 
+from functools import cached_property
 from pathlib import Path
 
 from dbt.adapters.base.meta import available
-from dbt.adapters.base.relation import BaseRelation
 from dbt_common.exceptions import DbtRuntimeError
 
 from cdc_lakehouse.protection import Protection, read_protection
@@ -34,16 +34,18 @@ class ProtectionAdapter(TablesAdapter):
         Raises:
             DbtRuntimeError: it is.
         """
-        images = self.named(IMAGES)
-        view = self.view_text(images) if self.is_known(images) else ""
-        lines = protection.of("gold")
-        if FUNCTION in view if not lines else protection.digest not in view:
+        view, lines = self._text_of_images, protection.of("gold")
+        if protection.digest not in view if lines else FUNCTION in view:
             raise DbtRuntimeError(
                 f"{IMAGES} was made with other lines of seeds/protected_columns.csv than it has "
                 "now. Run `dbt run -s row_images` first, or `dbt build --selector scheduled`."
             )
 
-    def view_text(self, relation: BaseRelation) -> str:
-        """Return the query of a view, empty if there is none."""
-        text = self.catalog.getTable(relation.schema, relation.identifier).viewText()
+    @cached_property
+    def _text_of_images(self) -> str:
+        """The query of silver.row_images as the models of gold find it, asked once in a run."""
+        images = self.named(IMAGES)
+        if not self.is_known(images):
+            return ""
+        text = self.catalog.getTable(images.schema, images.identifier).viewText()
         return text.get() if text.isDefined() else ""
