@@ -28,6 +28,13 @@ def _start(home, project):
     use_project(project)
 
 
+def _start_java(folder):
+    """Start the Java of a process that will be at it for long; Spark starts in it."""
+    from cdc_lakehouse.runtime.driver import hadoop
+
+    hadoop(folder, scheme="")
+
+
 def _enter(home, project):
     global _thread
     _start(home, project)
@@ -216,9 +223,13 @@ def spark(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def process():
-    """The process that lakehouses share, one after another."""
+def process(tmp_path_factory):
+    """The process that lakehouses share, one after another.
+
+    It is worth to optimise what its Java does, as it is not in a run of some seconds.
+    """
     process = Process()
+    process.executor.submit(_start_java, tmp_path_factory.mktemp("java")).result()
     yield process
     process.end()
 
