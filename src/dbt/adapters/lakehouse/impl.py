@@ -17,6 +17,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from cdc_lakehouse.package import PACKAGE, has_silver
 from cdc_lakehouse.routes import read_routes
 from cdc_lakehouse.runtime.project import use_project
+from cdc_lakehouse.runtime.session import compile_plans
 from dbt.adapters.lakehouse.change_feed import FeedsAdapter
 from dbt.adapters.lakehouse.config import LakehouseConfig
 from dbt.adapters.lakehouse.connections import (
@@ -55,6 +56,11 @@ class LakehouseAdapter(
         TIMINGS.begin()
         # `dbt debug` brings the profile alone.
         use_project(getattr(config, "project_root", None) or get_flags().PROJECT_DIR)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def compile_queries(self, is_worth_it: bool) -> None:
+        """Let the next queries of this thread be compiled, or interpreted."""
+        compile_plans(self.spark, is_worth_it)
 
     def submit_python_job(self, parsed_model: dict, compiled_code: str) -> NoReturn:
         """Refuse a Python model; dbt-spark would send it to Databricks."""

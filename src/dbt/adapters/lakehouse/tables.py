@@ -125,11 +125,6 @@ class TablesAdapter(SparkAdapter):
         size = bytes_since(folder_of(relation), read)
         return size is not None and size <= FEW_BYTES
 
-    @available.parse(lambda *args, **kwargs: None)
-    def compile_queries(self, is_worth_it: bool) -> None:
-        """Let the next queries of this thread be compiled, or interpreted."""
-        compile_plans(self.spark, is_worth_it)
-
     def expect_rows_since(self, relation: BaseRelation, read: int | None) -> None:
         """Let queries be compiled; interpreted if little has come to a table after a version."""
         compile_plans(self.spark, not self.has_little_since(relation, read))
