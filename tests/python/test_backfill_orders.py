@@ -42,7 +42,14 @@ FEW = ("whole", "live_first", "interleaved", "elsewhere")
 # Its archive has offsets of another cluster, and so a name of its own.
 ELSEWHERE = "elsewhere"
 SUFFIXES = {"": "current_state", "_history": "history"}
-VIEWS = ("events", "row_images", "message_accounting", "conflicting_messages")
+VIEWS = (
+    "events",
+    "row_images",
+    "message_counts",
+    "outcome_counts",
+    "message_accounting",
+    "conflicting_messages",
+)
 
 
 class Delivery:
