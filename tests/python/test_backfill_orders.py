@@ -143,9 +143,10 @@ class World:
             assert code == 0, out + err
 
     def rows(self, model):
-        """Return the rows of a gold table, without what says which delivered copy was read."""
+        """Return the rows of a gold table, without which copy was read and of which order it is."""
         rows = self.lakehouse.query(f"select * from gold.{model}")
-        kept = [{name: v for name, v in row.items() if name not in DELIVERY} for row in rows]
+        left_out = {*DELIVERY, "_source_table"}
+        kept = [{name: v for name, v in row.items() if name not in left_out} for row in rows]
         return sorted(kept, key=str)
 
     def accounting(self, topic):
