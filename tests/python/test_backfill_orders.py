@@ -11,9 +11,10 @@ import json
 import os
 import random
 from collections import defaultdict
+from itertools import count
 
 import pytest
-from convergence import Table, random_log
+from convergence import Table, model_of, random_log
 from shop import DELIVERY, write_messages
 from test_convergence import DATABASE, ENCODERS, gold_columns, gold_model
 
@@ -38,7 +39,7 @@ ORDERS = {
     ],
     "all_archived": [[("feed", 0.5, 1)], [("archive", 0, 1)]],
 }
-FEW = ("whole", "live_first", "interleaved", "elsewhere")
+FEW = ("whole", "live_first")
 # Its archive has offsets of another cluster, and so a name of its own.
 ELSEWHERE = "elsewhere"
 SUFFIXES = {"": "current_state", "_history": "history"}
@@ -50,6 +51,14 @@ VIEWS = (
     "message_accounting",
     "conflicting_messages",
 )
+
+
+def log_of(events):
+    """Return a log that leaves rows: one may end with a TRUNCATE."""
+    for number in count():
+        log, _ = random_log(TABLE, random.Random(f"{SEED} backfill {number}"), 20, events)
+        if len(model_of(TABLE, log).rows) > 5:
+            return log
 
 
 class Delivery:
@@ -75,8 +84,8 @@ class Delivery:
 
     def part(self, source, first, last):
         """Return rows of the messages between two shares of the log, as a source delivers them."""
-        count = len(self.messages)
-        rows = self.messages[int(first * count) : int(last * count)]
+        number = len(self.messages)
+        rows = self.messages[int(first * number) : int(last * number)]
         if source == "feed":
             return [(f"feed.{self.order}", *row) for row in rows]
         rows = random.Random(f"{SEED} {first}").sample(rows, len(rows))
@@ -89,8 +98,7 @@ class World:
     """A lakehouse that has got all deliveries, round by round."""
 
     def __init__(self, open_lakehouse, landing, orders, events):
-        log, _ = random_log(TABLE, random.Random(f"{SEED} backfill"), 20, events)
-        self.deliveries = [Delivery(order, log) for order in orders]
+        self.deliveries = [Delivery(order, log_of(events)) for order in orders]
         self.models = [order + suffix for order in orders for suffix in SUFFIXES]
         self.lakehouse = open_lakehouse("backfill", change=self.write_project)
         self.lakehouse.dbt("seed")
@@ -199,11 +207,11 @@ def check(world, order):
 
 @pytest.mark.parametrize("order", FEW[1:])
 def test_gold_history_and_accounting_are_those_of_the_whole_feed(worlds, order):
-    check(worlds(FEW, 200), order)
+    check(worlds(FEW, 120), order)
 
 
 def test_what_comes_after_the_feed_is_late(worlds):
-    _, depends = worlds(FEW, 200).accounting("feed.live_first")
+    _, depends = worlds(FEW, 120).accounting("feed.live_first")
     assert depends["late_changes"] > 0
 
 
