@@ -13,7 +13,8 @@
             *,
             exists(
                 _problems,
-                problem -> {% if columns %}problem.column in ('{{ columns | join("', '") }}'){% else %}true{% endif %}
+                problem -> problem.code in ({{ adapter.codes_of_problems('values') }})
+                {{ "and problem.column in ('" ~ columns | join("', '") ~ "')" if columns }}
             ) as has_problem
         from {{ model }}
 

@@ -14,6 +14,7 @@ from cdc_lakehouse.engine.change_feed import FeedReading, FeedRows
 from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.columns import gold_columns
 from cdc_lakehouse.engine.new_messages import NewMessages
+from cdc_lakehouse.engine.rules import read_rules
 from cdc_lakehouse.protection import Line, Protection
 
 FOLDER = PROJECT / "src/dbt/include/lakehouse/macros"
@@ -86,11 +87,36 @@ OTHER = plan(
     tombstone_retention="9 days",
 )
 NARROW = plan("history", track_columns=["name"])
+VALUES = [
+    {"name": "id", "data_type": "bigint"},
+    {"name": "price", "data_type": "int", "constraints": [{"type": "not_null"}]},
+    {"name": "total", "data_type": "int", "meta": {"derived": "try_multiply(price, 2)"}},
+]
+CHECKS = [
+    {"type": "check", "name": "low", "expression": "total < 9", "columns": ["total"]},
+    {"type": "check", "name": "high", "expression": "price > 0", "columns": ["price"]},
+    {"type": "check", "name": "known", "expression": "price <> 7"},
+]
+
+
+def judged(kind, **options):
+    """The plan of a model with rules of each kind and with a derived column."""
+    yaml = node(kind, columns=VALUES)
+    yaml["constraints"] += CHECKS
+    policies = {"low": "null", "high": "null", "known": "hold"}
+    of = plan(kind, columns=gold_columns(yaml), **options)
+    return replace(of, model=replace(of.model, row_rules=read_rules(yaml, ["id"], policies)))
+
+
+JUDGED = (judged("current_state"), judged("current_state", on_delete="flag"), judged("history"))
 
 
 def of_gold():
     """The statements of runs of gold: what renders each, and of which plan."""
     yield "versions_of_rows", (ROWS, NARROW, MERGED)
+    for each in JUDGED:
+        for view in each.views:
+            yield view, (each,)
     for each in (CURRENT, HISTORY, OTHER):
         for view in (*each.views, *each.functions):
             yield view, (each,)

@@ -711,6 +711,7 @@ def test_a_column_that_is_made_from_others_follows_them(laboratory):
         "shown": "coalesce(image['title'], image['name'])",
         "tag": "image['name'] || ':' || image['price']",
         "origin": "'lab'",
+        "cost": "image['price']",
     }
     described = "".join(
         f"      - {{{{name: {name}, data_type: string, description: x}}}}\n"
@@ -734,6 +735,14 @@ def test_a_column_that_is_made_from_others_follows_them(laboratory):
     renamed = thing(94, "b", "2.00")
     laboratory.deliver(change("UPDATE", 9302, renamed, old=[{"name": "a"}]), models={"labels": ""})
     assert rows() == [("B", "b", "b:2.00", "lab", [])]
+    # Of two names the first counts: an update with the second, and without the price, does not say
+    # what the first is.
+    titled = thing(94, "b", "2.00") | {"title": "t"}
+    laboratory.deliver(change("UPDATE", 9303, titled, old=[{"title": None}]), models={"labels": ""})
+    assert rows() == [("B", "t", "b:2.00", "lab", [])]
+    part = {"id": "94", "name": "c"}
+    laboratory.deliver(change("UPDATE", 9304, part, old=[{"name": "b"}]), models={"labels": ""})
+    assert rows() == [("C", None, None, "lab", ["not_carried", "not_carried"])]
     write_models(laboratory.lakehouse.project)
 
 

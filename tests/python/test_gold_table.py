@@ -9,8 +9,10 @@ from cdc_lakehouse.engine.changes import Changes, NewChanges, where_keys_are
 from cdc_lakehouse.engine.columns import Column, Key, gold_columns, primary_key, stored_columns
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_options import DEFAULTS, GoldOptions, read_options
-from cdc_lakehouse.engine.gold_table import GoldTable, function_of, why_rebuilt
+from cdc_lakehouse.engine.gold_relations import function_of
+from cdc_lakehouse.engine.gold_table import GoldTable
 from cdc_lakehouse.engine.latest_changes import TableChanges
+from cdc_lakehouse.engine.rebuilds import why_rebuilt
 from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.errors import LakehouseError
 

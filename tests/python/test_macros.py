@@ -146,6 +146,10 @@ def test_every_macro_is_reached(manifest):
     for page in sorted((PROJECT / "docs").glob("*.md")):
         for text in re.findall(r"^```sql\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
             waiting |= calls([], text)
+        # Tests that the YAML of a page gives to a model.
+        for text in re.findall(r"^```yaml\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+            for name in re.findall(r"\w+", text):
+                waiting |= keys_of.get(f"test_{name}", set()) & ours.keys()
     # The adapter runs macros of gold and silver by their names.
     for name in texts_of_python():
         waiting |= keys_of.get(name, set()) & ours.keys()

@@ -66,7 +66,7 @@ SAYS = {
     "lakehouse report": [r"/report\.html: \d+ things to look at$"],
     "lakehouse check": [
         r"^rejected_share  shop\.orders  1 of 53 messages are rejected \(1\.89%, limit 0\.00%\)\. ",
-        r"^problems  orders  1 problem with values or keys: shipped_at ",
+        r"^problems  orders  1 problem with values, keys or rules: shipped_at ",
     ],
     "lakehouse timings": [
         r"^ingest files, 20.* s, of which",

@@ -157,7 +157,7 @@ def test_values_that_do_not_fit_are_found_by_table():
     (said,) = findings(replace(WELL, gold_tables=(GoldTable("orders", 9, NOW, problems),)), DEFAULT)
     assert (said.subject, said.text) == (
         "orders",
-        "3 problems with values or keys: missing_key, total (limit 0).",
+        "3 problems with values, keys or rules: missing_key, total (limit 0).",
     )
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from cdc_lakehouse.delta.feed import FEED
-from cdc_lakehouse.engine.columns import CHANGE_COLUMNS, MERGE_COLUMNS, Column, names
+from cdc_lakehouse.engine.columns import CHANGE_COLUMNS, Column, names
 from cdc_lakehouse.engine.gold_model import GoldModel
+from cdc_lakehouse.engine.judged_rows import IS_DELETED, shown_columns
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.sql import quoted
 
@@ -20,7 +21,6 @@ ENABLED, IDENTITY = "delta.enableChangeDataFeed", "cdc_lakehouse.feed_identity"
 # What tells versions of a row apart: the message of each.
 PLACE = ("_topic", "_partition", "_offset", "_row_number")
 ORDER = ("_sequence", "_partition", "_offset", "_row_number")
-IS_DELETED = Column("_is_deleted", "boolean", "_is_deleted")
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,13 @@ class FeedRows:
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns that the model shows, in its order."""
-        left_out = {*MERGE_COLUMNS, "_is_version"}
-        shown = tuple(c for c in self.model.stored if c.name not in left_out)
-        flagged = self.model.options.shows_deleted
-        return (*shown, IS_DELETED) if flagged else shown
+        return shown_columns(self.model)
 
     @property
     def definitions(self) -> list[Mapping[str, Any]]:
-        """The columns as dbt has them of the YAML."""
+        """The columns as dbt has them of the YAML, without constraints: those are rules."""
         return [
-            c.definition or {"name": c.name, "data_type": c.data_type, "constraints": []}
+            {"name": c.name, "data_type": c.data_type, **c.definition, "constraints": []}
             for c in self.columns
         ]
 

@@ -117,13 +117,22 @@ def _own(types: Mapping[str, str]) -> Iterator[Column]:
         yield column_of({"name": name, "data_type": data_type})
 
 
+def derived_expression(definition: Mapping[str, Any]) -> str | None:
+    """Return the expression of a derived column of a YAML; None for any other column."""
+    return (definition.get("meta") or {}).get("derived")
+
+
 def gold_columns(model: Mapping[str, Any]) -> list[Column]:
     """Return the columns of a gold table that a change fills.
 
     What the model's YAML declares, then those of every gold row that the YAML does not repeat.
     """
     shown_only = SHOWN_ONLY[model["config"]["materialized"]]
-    declared = [c for name, c in model["columns"].items() if name not in shown_only]
+    declared = [
+        c
+        for name, c in model["columns"].items()
+        if name not in shown_only and derived_expression(c) is None
+    ]
     further = {name: kind for name, kind in CHANGE_COLUMNS.items() if name not in model["columns"]}
     return [*map(column_of, declared), *_own(further)]
 

@@ -21,6 +21,7 @@ from cdc_lakehouse.engine.columns import (
 )
 from cdc_lakehouse.engine.gold_options import GoldOptions
 from cdc_lakehouse.engine.partial_rows import PartialRows
+from cdc_lakehouse.engine.rules import NO_RULES, RowRules
 from cdc_lakehouse.engine.source_tables import SourceTable, tables_read
 from cdc_lakehouse.sql import quoted
 
@@ -34,6 +35,7 @@ class GoldModel:
         key_names: the columns of its key, in the order of its YAML.
         columns: those that a change fills; `stored` are all of the stored table.
         protected: the lines of seeds/protected_columns.csv that can be of its source tables.
+        row_rules: what is decided of a merged row when it is read; the table does not hang on it.
     """
 
     name: str
@@ -44,6 +46,7 @@ class GoldModel:
     columns: tuple[Column, ...]
     stored: tuple[Column, ...]
     protected: tuple[str, ...] = ()
+    row_rules: RowRules = NO_RULES
 
     @property
     def definition(self) -> str:
@@ -77,6 +80,11 @@ class GoldModel:
         """
         traced = projection.columns_read(self.sql)
         return {c.name: traced.get(c.name, [c.source]) for c in self.columns if c.is_value}
+
+    @property
+    def made_of_several(self) -> dict[str, Sequence[str]]:
+        """The columns that its query makes from several columns of the source, and these."""
+        return {name: found for name, found in self._read_columns.items() if len(found) > 1}
 
     # Its columns.
 
@@ -245,26 +253,6 @@ class GoldModel:
             c.name if c.name in CHANGE_COLUMNS else f"cast(null as {c.data_type}) as {c.sql}"
             for c in self._of_change
         )
-
-    # The view of changes whose key is missing.
-
-    @property
-    def key_problems(self) -> str:
-        """Of each column of the key why its value does not fit.
-
-        The metastore refuses the text of a view that looks at every column of a wide table.
-        """
-        return typed_values.value_problems(self.key.columns, {})
-
-    @property
-    def names_of_key_problems(self) -> str:
-        """The columns in which `key_problems` are."""
-        return ", ".join(column.problem for column in self.key.columns)
-
-    @property
-    def problems_of_key(self) -> str:
-        """The values of the key that do not fit."""
-        return typed_values.problems_of_values(self.key.columns)
 
     def content(self, row: str) -> str:
         """What a stored row says, but for which copy of a change was read."""

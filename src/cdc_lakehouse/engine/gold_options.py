@@ -11,6 +11,8 @@ from typing import Any
 from dbt.adapters.spark.impl import SparkConfig
 from dbt.artifacts.resources.v1.model import ModelConfig
 
+from cdc_lakehouse.engine.columns import derived_expression
+from cdc_lakehouse.engine.rules import POLICIES
 from cdc_lakehouse.errors import LakehouseError
 
 # From this likeness on a name is a typo: clusterby, on_delet and tombstone_retension are, but
@@ -27,8 +29,8 @@ CHOICES = {
     "on_drop": ["keep", "apply"],
     "on_delete": ["hide", "flag"],
 }
-# Options that decide what is kept beside the table, not what it holds.
-BESIDE = ("plain_table", "change_feed")
+# Options that decide what is kept beside the table, or what of it is shown, not what it holds.
+BESIDE = {"plain_table": False, "change_feed": False, "on_violation": "keep"}
 # The columns that a change has beside those of its row.
 FEED_COLUMNS = {"_change_type", "_commit_version", "_commit_timestamp", "_before", "_feed"}
 RETENTION = r"[0-9]+ (hour|day|week|month|year)s?"
@@ -55,11 +57,15 @@ class GoldOptions:
         plain_table: keep gold_plain.<name> too, the rows that the model shows as a table that every
             Delta reader takes.
         change_feed: keep it with Delta's change data feed, which `changes_of` reads.
+        on_violation: what becomes of a row that breaks a rule, for all rules of the model or by
+            their names: `keep` it and say so in `_problems`; make the rule's column `null`, too;
+            `hold` the row back until a change mends it.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
     plain_table: bool = False
     change_feed: bool = False
+    on_violation: str | Mapping[str, str] = "keep"
 
     @property
     def keeps_plain(self) -> bool:
@@ -123,7 +129,7 @@ def read_options(
             f"{did_you_mean} options are {', '.join(names)}",
         )
     given = {name: config[name] for name in names if config.get(name) is not None}
-    beside = {name: given.pop(name, False) for name in BESIDE}
+    beside = {name: given.pop(name, default) for name, default in BESIDE.items()}
     values = defaults | given
     for name, found, wanted in _wrong_values(values, beside, model, key):
         raise _refusal(model, name, found, wanted)
@@ -140,9 +146,14 @@ def _wrong_values(
     for name, choices in CHOICES.items():
         if name in values and values[name] not in choices:
             yield name, _found(values[name]), f"it is one of {', '.join(choices)}"
-    for name, value in beside.items():
-        if value not in (True, False):
-            yield name, _found(value), "it is true or false"
+    for name in ("plain_table", "change_feed"):
+        if beside[name] not in (True, False):
+            yield name, _found(beside[name]), "it is true or false"
+    policies = beside["on_violation"]
+    for policy in policies.values() if isinstance(policies, Mapping) else [policies]:
+        if policy not in POLICIES:
+            wanted = f"it is one of {', '.join(POLICIES)}, or gives one to rules by their names"
+            yield "on_violation", _found(policy), wanted
     reserved = FEED_COLUMNS & {column.lower() for column in model["columns"]}
     if beside["change_feed"] and reserved:
         found = f"the model has the column {min(reserved)}"
@@ -159,6 +170,9 @@ def _wrong_values(
         for column in values.get(name, []):
             if column not in columns:
                 yield name, _found(column), f"the columns of its YAML are {', '.join(columns)}"
+            elif derived_expression(model["columns"][column]) is not None:
+                found = f"{column} is derived, and not stored"
+                yield name, found, "name the columns that it is made of"
     for column in values.get("track_columns", []):
         if column in key:
             found = f"{column} is of the key, which never changes within a row"

@@ -6,64 +6,15 @@ from dataclasses import dataclass, replace
 from dbt.adapters.base.relation import BaseRelation
 
 from cdc_lakehouse.delta import statements
+from cdc_lakehouse.engine import typed_values
 from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.columns import KNOWN_AT
 from cdc_lakehouse.engine.gold_model import GoldModel
+from cdc_lakehouse.engine.gold_relations import Function, beside, function_of, plain_of, storage_of
+from cdc_lakehouse.engine.judged_rows import RULES, JudgedRows
 from cdc_lakehouse.engine.latest_changes import TableChanges
 from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
-from cdc_lakehouse.engine.plain_table import SUFFIX
-from cdc_lakehouse.sql import identifier
-
-# The properties of a stored table: what decides its content, its materialization, and whether it
-# has rows with columns that are older than the row, or moves of such (`none`, marks or `some`).
-DEFINITION, KIND = "cdc_lakehouse.definition", "cdc_lakehouse.kind"
-PARTIAL_ROWS, PARTIAL_MOVES = "cdc_lakehouse.partial_rows", "cdc_lakehouse.partial_moves"
-
-
-def why_rebuilt(
-    stored: Mapping[str, str | None],
-    definition: str,
-    changed_columns: Sequence[str],
-    resettled: bool,
-    is_asked: bool,
-) -> str | None:
-    """Return why a table that is there is built again; empty if a person asks, None if it is not.
-
-    Args:
-        stored: the table's properties.
-        definition: the name of what decides its content now.
-        changed_columns: the columns in which it differs from its definition.
-        resettled: whether changes that it has read were settled otherwise since.
-        is_asked: whether a person asks to build it again.
-    """
-    if is_asked:
-        return ""
-    if changed_columns:
-        return f"its definition has changed: {', '.join(changed_columns)}"
-    if stored.get(DEFINITION) != definition:
-        return "its SQL, its key or its options have changed"
-    if resettled:
-        return "messages of its source tables were settled anew"
-    if stored.get(PARTIAL_MOVES) is None and stored.get(PARTIAL_ROWS) != "none":
-        # It is from before moved rows kept the columns that their change does not carry.
-        return "rows whose primary key has changed keep more columns"
-    return None
-
-
-@dataclass(frozen=True)
-class Function:
-    """A function of SQL that gives the rows of a history at a moment."""
-
-    schema: str
-    name: str
-
-    @property
-    def identifier(self) -> str:
-        """Its name, without that of its schema."""
-        return identifier(self.name)
-
-    def __str__(self) -> str:
-        return f"{self.schema}.{self.identifier}"
+from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, PARTIAL_MOVES, PARTIAL_ROWS
 
 
 @dataclass(frozen=True)
@@ -122,10 +73,59 @@ class GoldTable:
         return beside(self.view, "without_key")
 
     @property
+    def judged(self) -> BaseRelation:
+        """The view of all rows with what the model's rules say of them: what it shows and holds."""
+        return beside(self.view, "judged")
+
+    @property
+    def held(self) -> BaseRelation:
+        """The view of the rows that a rule holds back."""
+        return beside(self.view, "held")
+
+    @property
+    def accounting(self) -> BaseRelation:
+        """The view of how many rows are shown, held and deleted."""
+        return beside(self.view, "accounting")
+
+    @property
+    def judged_rows(self) -> JudgedRows:
+        """Its rows, as its rules judge them."""
+        return JudgedRows(self.model)
+
+    @property
     def views(self) -> list[str]:
         """The macros of the statements that make its views, in order."""
-        rows = "view_of_versions" if self.model.is_history else "view_of_living_rows"
-        return [rows, "view_of_changes_without_key", "view_of_problems"]
+        rows, accounting = ["view_of_rows"], []
+        if self.model.row_rules:
+            rows = ["view_of_judged_rows", "view_of_shown_rows", "view_of_held_rows"]
+            accounting = ["view_of_accounting"]
+        return [*rows, *accounting, "view_of_changes_without_key", "view_of_problems"]
+
+    @property
+    def properties_of_views(self) -> str:
+        """The clause of the view that is made last, that tells by which rules all were made."""
+        digest = self.judged_rows.digest
+        return statements.settings({RULES: digest}) if digest else ""
+
+    # The view of changes whose key is missing.
+
+    @property
+    def key_problems(self) -> str:
+        """Of each column of the key why its value does not fit.
+
+        The metastore refuses the text of a view that looks at every column of a wide table.
+        """
+        return typed_values.value_problems(self.model.key.columns, {})
+
+    @property
+    def names_of_key_problems(self) -> str:
+        """The columns in which `key_problems` are."""
+        return ", ".join(column.problem for column in self.model.key.columns)
+
+    @property
+    def problems_of_key(self) -> str:
+        """The values of the key that do not fit."""
+        return typed_values.problems_of_values(self.model.key.columns)
 
     @property
     def functions(self) -> dict[str, Function]:
@@ -252,6 +252,8 @@ class GoldTable:
             further: properties of the copy, as those of a change feed.
         """
         properties = {"delta.enableDeletionVectors": "false", KIND: PLAIN_TABLE, **further}
+        if digest := self.judged_rows.digest:
+            properties[RULES] = digest
         return (
             f"create or replace table {self.plain}\nusing delta\n"
             f"{statements.settings(properties)}\nas select * from {self.view}"
@@ -260,7 +262,8 @@ class GoldTable:
     @property
     def create(self) -> str:
         """The statement that makes the stored table."""
-        columns = [column.definition for column in self.model.stored]
+        # A tombstone and a marker have nulls, and nothing may fail a merge: not_null is a rule.
+        columns = [{**column.definition, "constraints": ()} for column in self.model.stored]
         cluster_by = self.model.options.values["cluster_by"]
         return statements.create_table(str(self.storage), columns, self._new_properties, cluster_by)
 
@@ -276,25 +279,3 @@ class GoldTable:
         properties = self._new_properties | noted
         cluster_by = self.model.options.values["cluster_by"]
         return statements.replace_table(str(self.storage), columns, rows, properties, cluster_by)
-
-
-def storage_of(view: BaseRelation) -> BaseRelation:
-    """The table that is stored for a gold model: of the same name, in a schema beside."""
-    return view.incorporate(path={"schema": f"{view.schema}_storage"}, type="table")
-
-
-def plain_of(view: BaseRelation) -> BaseRelation:
-    """The copy of the rows of a gold model that every Delta reader takes."""
-    path = {"schema": view.schema + SUFFIX, "identifier": view.identifier}
-    return view.create(**path, type="table")
-
-
-def function_of(view: BaseRelation, suffix: str) -> Function:
-    """A function of a history, which has the name of its table."""
-    return Function(view.schema, f"{view.identifier.removesuffix('_history')}_{suffix}")
-
-
-def beside(view: BaseRelation, suffix: str) -> BaseRelation:
-    """A view beside the table that is stored for a gold model."""
-    path = {"identifier": f"{view.identifier}_{suffix}"}
-    return storage_of(view).incorporate(path=path, type="view")

@@ -20,7 +20,12 @@ def transaction_of(storage_id: str) -> str:
 
 
 def next_step(
-    shown: int | None, before: int | None, now: int, changes: int, removes_others: bool
+    shown: int | None,
+    before: int | None,
+    now: int,
+    changes: int,
+    removes_others: bool,
+    has_same_rules: bool = True,
 ) -> Step:
     """Return what a copy needs.
 
@@ -30,12 +35,13 @@ def next_step(
         now: the mark that it has.
         changes: how many changes the run has merged since `before`.
         removes_others: whether these remove rows of other keys, as a TRUNCATE does.
+        has_same_rules: whether the copy was made by the rules that the model has.
     """
-    if shown == now:
+    if shown == now and has_same_rules:
         return "nothing"
     if shown is not None and shown > now:
         # The stored table was put back from a backup; Delta would skip a write with an older mark.
         return "remake"
-    if before is None or shown != before or removes_others:
+    if before is None or shown != before or removes_others or not has_same_rules:
         return "replace"
     return "merge" if changes else "mark"

@@ -144,3 +144,20 @@ def is_half_carried(names: Sequence[str]) -> str:
     absent = " or ".join(f"not map_contains_key(_image, {quoted(name)})" for name in names)
     texts = ", ".join(f"_image[{quoted(name)}]" for name in names)
     return f"_operation = 'update' and ({absent}) and coalesce({texts}) is not null"
+
+
+def is_in_doubt(names: Sequence[str], reads: Mapping[str, Sequence[str]]) -> str:
+    """Return the SQL condition that a column is made from a part only, of an image that is one.
+
+    An image that has all other columns of the table may well lack a member that the source does not
+    have, such as the old name of a column. If it lacks others, the member may have a value.
+
+    Args:
+        names: what the column is made from.
+        reads: what each column of the table is made from.
+    """
+    absent = " or ".join(f"not map_contains_key(_image, {quoted(name)})" for name in names)
+    return (
+        f"_operation = 'update' and ({absent}) and {carries_some(names)}"
+        f" and not ({carries_all(reads)})"
+    )

@@ -7,13 +7,17 @@ digits. The texts are SQL over the rows of a gold model's query.
 from collections.abc import Mapping, Sequence
 
 from cdc_lakehouse.engine.columns import PROBLEMS, Column, listed
-from cdc_lakehouse.engine.projection import is_half_carried
+from cdc_lakehouse.engine.projection import is_half_carried, is_in_doubt
 
 ZERO_DATE = "'^0000-00-00|^[0-9]{4}-00-|^[0-9]{4}-[0-9]{2}-00'"
+# A member of a list of problems that is none.
+NO_PROBLEM = f"cast(null as {PROBLEMS.removeprefix('array<').removesuffix('>')})"
 NUMBER = r"r'^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$'"
 
 
-def value_problem(column: Column, reads: Sequence[str] = ()) -> str:
+def value_problem(
+    column: Column, reads: Sequence[str] = (), of_all: Mapping[str, Sequence[str]] | None = None
+) -> str:
     """Return why a column's value does not fit its type; null if it does.
 
     zero_date, out_of_range, loses_digits or invalid; altered where the type was inferred and would
@@ -21,7 +25,8 @@ def value_problem(column: Column, reads: Sequence[str] = ()) -> str:
     change carries a part only of the source columns that the column is made from, `reads`.
 
     Most values can have lost nothing: the text, for which the image is searched, is not asked for
-    then.
+    then. A value that is made from a part, such as `coalesce(image['a'], image['b'])`, may be wrong
+    if the image lacks other columns as well: `of_all` has what each of them is made from.
     """
     text, value = column.source_text, column.sql
     absent = f"case when {is_half_carried(reads)} then 'not_carried' end"
@@ -31,7 +36,9 @@ def value_problem(column: Column, reads: Sequence[str] = ()) -> str:
         f"when {text} rlike {NUMBER} then 'out_of_range'",
         "else 'invalid'",
     ]
-    cases = [f"when {value} is null then case {' '.join(missing)} end"]
+    doubt = f"when {is_in_doubt(reads, of_all or {})} then 'not_carried'"
+    cases = [doubt] if len(reads) > 1 else []
+    cases += [f"when {value} is null then case {' '.join(missing)} end"]
     cases += [*_lost_digits(column), *_altered(column)]
     return f"case {' '.join(cases)} end"
 
@@ -75,7 +82,12 @@ def value_problems(columns: Sequence[Column], reads: Mapping[str, Sequence[str]]
 
     In a step of its own: it is asked three times and worked out once.
     """
-    return listed(columns, lambda c: f"{value_problem(c, reads.get(c.name, ()))} as {c.problem}")
+
+    def problem(column: Column) -> str:
+        said = value_problem(column, reads.get(column.name, ()), reads)
+        return f"{said} as {column.problem}"
+
+    return listed(columns, problem)
 
 
 def typed_values(columns: Sequence[Column], key: Sequence[str], is_kept: str) -> str:
@@ -100,5 +112,4 @@ def problems_of_values(columns: Sequence[Column], where: str = "true") -> str:
             f" 'code', {column.problem}, 'text', {column.source_text}), null)"
         )
 
-    nothing = f"array(cast(null as {PROBLEMS.removeprefix('array<').removesuffix('>')}))"
-    return f"array_except(array(\n    {listed(columns, problem)}\n), {nothing})"
+    return f"array_except(array(\n    {listed(columns, problem)}\n), array({NO_PROBLEM}))"

@@ -15,7 +15,7 @@ from cdc_lakehouse.package import PACKAGE
 # No database has longer names; a metastore, a file system and Jinja would each refuse them.
 LONGEST_NAME = 255
 # What gold_storage has beside a table of gold, under its name and this.
-VIEWS = ("_without_key", "_problems")
+VIEWS = ("_without_key", "_problems", "_judged", "_held", "_accounting")
 # What the materialization adds to a history.
 HISTORY_COLUMNS = frozenset(("valid_from", "valid_to", "is_current"))
 

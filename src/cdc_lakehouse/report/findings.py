@@ -119,7 +119,7 @@ def _of_tables(facts: Facts, limits: Limits) -> Iterator[Finding]:
             yield Finding(
                 "problems",
                 table.table,
-                f"{count:,} {'problem' if count == 1 else 'problems'} with values or keys: "
+                f"{count:,} {'problem' if count == 1 else 'problems'} with values, keys or rules: "
                 f"{', '.join(columns[:5])}{', …' if columns[5:] else ''} (limit {most:,.0f}).",
                 "lakehouse show gold.gold_problems",
             )

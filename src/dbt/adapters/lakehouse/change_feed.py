@@ -17,7 +17,7 @@ from cdc_lakehouse.engine.change_feed import (
 )
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_options import DEFAULTS
-from cdc_lakehouse.engine.gold_table import plain_of
+from cdc_lakehouse.engine.gold_relations import plain_of
 from cdc_lakehouse.errors import LakehouseError
 from dbt.adapters.lakehouse.connections import short_errors
 from dbt.adapters.lakehouse.gold import GoldAdapter

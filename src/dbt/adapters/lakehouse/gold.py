@@ -13,28 +13,27 @@ from cdc_lakehouse.engine import change_log
 from cdc_lakehouse.engine.columns import (
     KNOWN_AT,
     column_of,
+    derived_expression,
     gold_columns,
     primary_key,
     stored_columns,
 )
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_options import read_options
-from cdc_lakehouse.engine.gold_table import (
-    KIND,
-    GoldTable,
-    beside,
-    function_of,
-    storage_of,
-    why_rebuilt,
-)
+from cdc_lakehouse.engine.gold_relations import beside, function_of, storage_of
+from cdc_lakehouse.engine.gold_table import GoldTable
+from cdc_lakehouse.engine.judged_rows import RULES
 from cdc_lakehouse.engine.latest_changes import LatestChanges, TableChanges
 from cdc_lakehouse.engine.protected_models import with_protection
+from cdc_lakehouse.engine.rebuilds import KIND, why_rebuilt
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import read_tables
+from cdc_lakehouse.engine.rules import CODES_OF_VALUES, OTHER_CODES, read_rules
 from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.sql import quoted
 from dbt.adapters.lakehouse.config import LakehouseConfig
 from dbt.adapters.lakehouse.connections import short_errors
+from dbt.adapters.lakehouse.expressions import check_expressions
 from dbt.adapters.lakehouse.gold_run import GoldRun
 from dbt.adapters.lakehouse.protection import ProtectionAdapter
 from dbt.adapters.lakehouse.tables import EVENTS, INFERENCE, Macros, folder_of
@@ -66,19 +65,29 @@ class GoldAdapter(ProtectionAdapter):
 
     @available.parse(lambda *args, **kwargs: "")
     def check_gold_model(self, node: Mapping[str, Any]) -> str:
-        """Refuse a gold model whose key or options are wrong, when it is compiled."""
+        """Refuse a gold model whose key, options or rules are wrong, when it is compiled."""
         if node["resource_type"] == "model":
-            self._gold_model(node, "")
+            model = self._gold_model(node, "")
+            if model.row_rules:
+                check_expressions(self.spark, model)
         return ""
 
     def _gold_model(self, node: Mapping[str, Any], sql: str) -> GoldModel:
         with short_errors():
             key = primary_key(node)
             options = read_options(node, key, self.OPTIONS, self.config.models)
+            rules = read_rules(node, key, options.on_violation)
         kind, columns = node["config"]["materialized"], gold_columns(node)
         stored = stored_columns(columns, kind)
         return GoldModel(
-            node["name"], kind, sql, tuple(key), options, tuple(columns), tuple(stored)
+            node["name"],
+            kind,
+            sql,
+            tuple(key),
+            options,
+            tuple(columns),
+            tuple(stored),
+            row_rules=rules,
         )
 
     @available.parse(lambda *args, **kwargs: None)
@@ -129,7 +138,8 @@ class GoldAdapter(ProtectionAdapter):
             model, view, properties, rebuild, said, read, last, is_part, False, changes, altered
         )
         # A part of the sources must not take the place of what the views read.
-        needs_views = not properties or (not is_part and (rebuild or self._lacks_views(table)))
+        are_others = rebuild or self._lacks_views(table) or self._judges_otherwise(table)
+        needs_views = not properties or (not is_part and are_others)
         return replace(table, needs_views=needs_views)
 
     def _lacks_views(self, table: GoldTable) -> bool:
@@ -141,6 +151,10 @@ class GoldAdapter(ProtectionAdapter):
         views = all(map(self.is_known, (table.view, table.problems)))
         return not (views and all(map(self.is_function, table.functions.values())))
 
+    def _judges_otherwise(self, table: GoldTable) -> bool:
+        """Whether its views are of other rules than the model's, by the one made last."""
+        return (self.view_property(table.problems, RULES) or "") != table.judged_rows.digest
+
     @available.parse(lambda *args, **kwargs: "")
     def known_at(self) -> str:
         """Return the column in which a history has when silver had processed a change."""
@@ -150,6 +164,13 @@ class GoldAdapter(ProtectionAdapter):
     def as_known(self, history: BaseRelation) -> str:
         """Return the name of the function of a history that takes two moments."""
         return str(function_of(history, "as_known"))
+
+    def view_property(self, relation: BaseRelation, name: str) -> str | None:
+        """A property of a view, or None if it has no such one."""
+        with short_errors():
+            found = self.catalog.getTable(relation.schema, relation.identifier)
+        value = found.properties().get(name)
+        return value.get() if value.isDefined() else None
 
     def _changes(self, last: int | None, read: int | None) -> list[TableChanges] | None:
         """What the runs of silver have left of the changes after a version; once in a run."""
@@ -175,6 +196,12 @@ class GoldAdapter(ProtectionAdapter):
         return "\nunion all\n".join(views) or NO_PROBLEM
 
     @available.parse(lambda *args, **kwargs: "")
+    def codes_of_problems(self, *kinds: str) -> str:
+        """Return the codes of problems of `values` and of `others`, which are no rules, in SQL."""
+        codes = {"values": CODES_OF_VALUES, "others": OTHER_CODES}
+        return ", ".join(quoted(code) for kind in kinds for code in codes[kind])
+
+    @available.parse(lambda *args, **kwargs: "")
     def names_of_source_columns(self, relation: BaseRelation, nodes: Iterable[dict]) -> str:
         """Return the names that a gold model's columns have in the source, as a list in SQL.
 
@@ -187,6 +214,7 @@ class GoldAdapter(ProtectionAdapter):
             if node["resource_type"] == "model"
             and (node["schema"], node["alias"]) == (relation.schema, relation.identifier)
             for column in node["columns"].values()
+            if derived_expression(column) is None
         ]
         return ", ".join(names)
 

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+from cdc_lakehouse.delta.commit import set_for_one_statement
 from cdc_lakehouse.delta.log import bytes_since
 from cdc_lakehouse.engine.changes import FEW, Changes, NewChanges, count_changes
-from cdc_lakehouse.engine.gold_table import PARTIAL_ROWS
 from cdc_lakehouse.engine.latest_changes import counts_of, query_of_latest
+from cdc_lakehouse.engine.rebuilds import PARTIAL_ROWS
 from cdc_lakehouse.runtime.session import FEW_ROWS, FEW_STORED_BYTES, compile_plans
+from dbt.adapters.lakehouse.expressions import NULL_FOR_FAILURE
 from dbt.adapters.lakehouse.moves import Moves
 from dbt.adapters.lakehouse.plain_table import PlainTable
 from dbt.adapters.lakehouse.table_run import NEW_CHANGES, TableRun
@@ -14,6 +16,8 @@ from dbt.adapters.lakehouse.tables import EVENTS, folder_of
 
 # Who follows rows has to know of each DROP, also of one that leaves the rows in gold.
 EVERY_DROP = "true"
+# The macros of what judges rows, in which an expression that fails is null.
+JUDGING = ("view_of_judged_rows", "as_known_function")
 
 
 class GoldRun(TableRun):
@@ -30,6 +34,10 @@ class GoldRun(TableRun):
             self.macros["nothing_new"]()
         elif table.read is None:
             self._build()
+            if self._names_columns_anew:
+                self._make_views()
+            if self._functions_wait:
+                self._make_functions()
         else:
             found = self._merge()
         if not table.is_part and table.last is not None:
@@ -41,21 +49,48 @@ class GoldRun(TableRun):
         if not self.table.exists:
             self.adapter.create_schema(self.table.storage)
             self.adapter.execute(self.table.create)
-        if not self.table.needs_views:
+        table = self.table
+        if not table.needs_views:
             return
-        if self.table.add_known_at:
-            self.adapter.execute(self.table.add_known_at)
-        for view in self.table.views:
-            self.adapter.execute(self.macros[view](self.table))
-        if not self.table.altered:
+        if table.add_known_at:
+            self.adapter.execute(table.add_known_at)
+        if not self._names_columns_anew:
+            self._make_views()
+        if not self._functions_wait:
             self._make_functions()
             return
         # They name the columns that the table gets; a run that is killed leaves none that are old.
-        for function in self.table.functions.values():
+        for function in table.functions.values():
             self.adapter.execute(f"drop function if exists {function}")
 
+    @property
+    def _names_columns_anew(self) -> bool:
+        """Whether the views name columns that the table has only once it is built again."""
+        table = self.table
+        return table.needs_views and table.rebuild and bool(table.model.row_rules)
+
+    @property
+    def _functions_wait(self) -> bool:
+        """Whether the functions name columns that the table or its views do not have yet."""
+        return self.table.needs_views and (self._names_columns_anew or bool(self.table.altered))
+
+    def _make_views(self) -> None:
+        """Make the views; a view keeps the settings of Spark with which it was made."""
+        for view in self.table.views:
+            self._make(view)
+        if not self.table.model.row_rules:
+            # They are of rules that the model had.
+            for view in (self.table.accounting, self.table.held, self.table.judged):
+                if self.adapter.is_known(view):
+                    self.adapter.execute(f"drop view {view}")
+
     def _make_functions(self) -> None:
-        for macro in self.table.functions:
+        for function in self.table.functions:
+            self._make(function)
+
+    def _make(self, macro: str) -> None:
+        values = NULL_FOR_FAILURE if macro in JUDGING else {}
+        with set_for_one_statement(self.adapter.spark, values):
             self.adapter.execute(self.macros[macro](self.table))
 
     def _build(self) -> None:
@@ -74,8 +109,6 @@ class GoldRun(TableRun):
         if table.model.options.retention:
             rows = macros["without_expired_tombstones"](rows, table.model)
         self._write(table.write(rows, found.noted))
-        if table.needs_views and table.altered:
-            self._make_functions()
 
     def _merge(self) -> Changes | None:
         """Merge what silver has settled since the last run, and return what it was."""
@@ -179,6 +212,13 @@ class GoldRun(TableRun):
         return replace(found, is_partial=self._has_partial_rows())
 
     def _note_partial(self, found: Changes) -> Changes:
+        for column, names in self.table.model.made_of_several.items():
+            said = (
+                f"{self.table.view}: updates carry a part of a row, and {column} is made from "
+                f"several columns of the source ({', '.join(names)}): it is null where an update "
+                "has some of them. Declare it as a derived column, computed after the merge."
+            )
+            self.macros["log"](said, info=True)
         return self.note(found, {PARTIAL_ROWS: "some"})
 
     def _has_partial_rows(self) -> bool:

@@ -110,12 +110,5 @@ class LakehouseAdapter(
             return True
         if self.reads_a_part_only(sql):
             return False
-        is_same = self._view_property(existing, DEFINITION) == self.definition_of_view(sql)
+        is_same = self.view_property(existing, DEFINITION) == self.definition_of_view(sql)
         return full_refresh or not is_same
-
-    def _view_property(self, relation: BaseRelation, name: str) -> str | None:
-        """A property of a view, or None if it has no such one."""
-        with short_errors():
-            found = self.catalog.getTable(relation.schema, relation.identifier)
-        value = found.properties().get(name)
-        return value.get() if value.isDefined() else None

@@ -15,7 +15,6 @@ from dataclasses import replace
 
 from cdc_lakehouse.engine.changes import Changes, count_changes
 from cdc_lakehouse.engine.gold_model import GoldModel
-from cdc_lakehouse.engine.gold_table import PARTIAL_MOVES, PARTIAL_ROWS
 from cdc_lakehouse.engine.moves import (
     IDENTITY,
     QUERY_OF_CHANGES,
@@ -28,6 +27,7 @@ from cdc_lakehouse.engine.moves import (
     query_of_moved_keys,
     query_of_moves,
 )
+from cdc_lakehouse.engine.rebuilds import PARTIAL_MOVES, PARTIAL_ROWS
 from dbt.adapters.lakehouse.table_run import NEW_CHANGES, TableRun
 
 

@@ -9,7 +9,11 @@ from uuid import uuid4
 from dbt.adapters.base.relation import BaseRelation
 from dbt_common.exceptions import DbtRuntimeError
 
-from cdc_lakehouse.delta.commit import set_for_one_statement, settings_of_transaction
+from cdc_lakehouse.delta.commit import (
+    POSITION,
+    set_for_one_statement,
+    settings_of_transaction,
+)
 from cdc_lakehouse.delta.statements import add_columns, set_properties
 from cdc_lakehouse.delta.stored_columns import types_of_columns, types_of_schema
 from cdc_lakehouse.delta.watermark import mark_of
@@ -21,15 +25,18 @@ from cdc_lakehouse.engine.change_feed import (
     has_feed,
 )
 from cdc_lakehouse.engine.changes import Changes
-from cdc_lakehouse.engine.gold_table import KIND
+from cdc_lakehouse.engine.judged_rows import RULES
 from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
 from cdc_lakehouse.engine.plain_table import Step, next_step, transaction_of
+from cdc_lakehouse.engine.rebuilds import KIND
 from dbt.adapters.lakehouse.table_run import TableRun
 from dbt.adapters.lakehouse.tables import EVENTS, folder_of
 
 
 class PlainTable(TableRun):
     """The copy of a gold table for other readers, in one run."""
+
+    _shown: int | None = None  # the mark of the stored table that it has before the run
 
     @property
     def plain(self) -> BaseRelation:
@@ -56,6 +63,7 @@ class PlainTable(TableRun):
                 self._replace()
             else:
                 self._merge_differences(None)
+                self._note_rules()
         elif step == "merge" and options.change_feed:
             self._merge_differences(found)
         elif step == "merge":
@@ -93,6 +101,15 @@ class PlainTable(TableRun):
             properties = self._new_feed if is_fed else {ENABLED: "false"}
             self.adapter.execute(set_properties(str(self.plain), properties))
 
+    def _note_rules(self) -> None:
+        """Note by which rules the copy is made, where they are others."""
+        digest = self.table.judged_rows.digest
+        if self._rules_of_copy() != digest:
+            self.adapter.execute(set_properties(str(self.plain), {RULES: digest}))
+
+    def _rules_of_copy(self) -> str:
+        return self.adapter.properties(self.plain).get(RULES, "")
+
     def _complete_columns(self) -> bool:
         """Give the copy the columns that it lacks, and tell whether its feed can go on."""
         if not self.adapter.exists(self.plain):
@@ -129,7 +146,9 @@ class PlainTable(TableRun):
         before = None if read is None else mark_of(read, now)
         shown = self.adapter.mark(self.plain, self._transaction) if exists else None
         changes, truncates = (found.count, found.truncates) if found else (0, False)
-        return next_step(shown, before, now, changes, truncates)
+        self._shown = shown
+        same = not exists or self._rules_of_copy() == self.table.judged_rows.digest
+        return next_step(shown, before, now, changes, truncates, same)
 
     @property
     def _transaction(self) -> str:
@@ -140,5 +159,8 @@ class PlainTable(TableRun):
         """Run a statement that writes the copy; with its rows commits what it has of the table."""
         mark = self.adapter.mark(self.table.storage, EVENTS)
         values = settings_of_transaction(self._transaction, mark, is_staged=is_staged)
+        if self._shown == mark:
+            # Other rules show other rows of the same changes, and Delta would skip the write.
+            values = {name: value for name, value in values.items() if name not in POSITION}
         with set_for_one_statement(self.adapter.spark, values):
             self.adapter.execute(statement, auto_begin=True)

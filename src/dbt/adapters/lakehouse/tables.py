@@ -20,7 +20,7 @@ from cdc_lakehouse.delta.log import bytes_since, is_table, last_transactions, pr
 from cdc_lakehouse.delta.log import snapshot as latest
 from cdc_lakehouse.delta.stored_columns import changed_columns, types_of_columns, types_of_schema
 from cdc_lakehouse.delta.watermark import version_of
-from cdc_lakehouse.engine.gold_table import Function
+from cdc_lakehouse.engine.gold_relations import Function
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import FEW_BYTES, compile_plans
 from cdc_lakehouse.sql import quoted

@@ -1,7 +1,17 @@
-{#- The model itself: the rows that live; where deletes are flagged, the others too. -#}
-{% macro view_of_living_rows(table) -%}
-    {%- set flags, condition = table.model.options.shows_deleted, is_deleted(table) -%}
+{#- The model itself, where every row is shown as it is merged. -#}
+{% macro view_of_rows(table) -%}
     create or replace view {{ table.view }} with schema evolution as
+    {{ merged_rows(table) }}
+{%- endmacro %}
+
+{#- The rows of a model as the merge has made them: of a current state those that live, of a history the versions. -#}
+{% macro merged_rows(table) -%}
+    {{ versions_shown(table) if table.model.is_history else living_rows(table) }}
+{%- endmacro %}
+
+{#- The rows that live; where deletes are flagged, the others too. -#}
+{% macro living_rows(table) -%}
+    {%- set flags, condition = table.model.options.shows_deleted, is_deleted(table) -%}
     select
         * except ({{ table.model.merge_names }})
         {{- ', ' ~ condition ~ ' as _is_deleted' if flags }}
@@ -30,9 +40,8 @@
     {%- endif %}
 {%- endmacro %}
 
-{#- The model itself, a history: each change is the last of a run of equal rows, with the time in which they were true. -#}
-{% macro view_of_versions(table) -%}
-    create or replace view {{ table.view }} with schema evolution as
+{#- The versions of a history: each change is the last of a run of equal rows, with the time in which they were true. -#}
+{% macro versions_shown(table) -%}
     select * except (_is_version, {{ table.model.merge_names }})
     from {{ table.storage }}
     where _is_version
@@ -53,7 +62,11 @@
     comment {{ dbt.string_literal('The rows of ' ~ table.view ~ ' as they were at a moment, by what was known at another.') }}
     return
     {{ steps_to_versions(changes_known_at(table, parameter_of(table.as_known, 'known')), model, table.any_changes) }}
-    select {{ model.shown_names }}
+    {{ shown_of(versions_known(table), table) if model.row_rules else versions_known(table) }}
+{%- endmacro %}
+
+{% macro versions_known(table) -%}
+    select {{ table.model.shown_names }}
     from versions
     where _is_version and {{ is_valid_at(parameter_of(table.as_known, 'valid')) }}
 {%- endmacro %}
@@ -75,13 +88,13 @@
 -#}
 {% macro view_of_changes_without_key(table) -%}
     create or replace view {{ table.without_key }} as
-    select * except ({{ table.model.unmerged_names }}, {{ table.model.names_of_key_problems }})
+    select * except ({{ table.model.unmerged_names }}, {{ table.names_of_key_problems }})
     from (
-        select *, {{ table.model.problems_of_key }} as _problems
+        select *, {{ table.problems_of_key }} as _problems
         from (
             select
                 *,
-                {{ table.model.key_problems }}
+                {{ table.key_problems }}
             from (
                 {{ table.model.sql }}
             )
@@ -93,11 +106,11 @@
 
 {#- What gold_problems says of a table: one row per value that does not fit, change without key, and TRUNCATE that is ignored. -#}
 {% macro view_of_problems(table) -%}
-    create or replace view {{ table.problems }} as
+    create or replace view {{ table.problems }} {{ table.properties_of_views }} as
     select {{ dbt.string_literal(table.view.identifier) }} as table_name, problem.column as column_name, problem.code, problem.text, committed_at
     from (
         select _committed_at as committed_at, explode(_problems) as problem
-        from {{ table.view }}
+        from {{ table.judged if table.model.row_rules else table.view }}
         union all
         select _committed_at as committed_at, explode(_problems) as problem
         from {{ table.without_key }}

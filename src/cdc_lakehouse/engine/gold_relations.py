@@ -1,0 +1,46 @@
+"""What is stored and shown for a gold model: the names of its tables, views and functions."""
+
+from dataclasses import dataclass
+
+from dbt.adapters.base.relation import BaseRelation
+
+from cdc_lakehouse.engine.plain_table import SUFFIX
+from cdc_lakehouse.sql import identifier
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of SQL that gives the rows of a history at a moment."""
+
+    schema: str
+    name: str
+
+    @property
+    def identifier(self) -> str:
+        """Its name, without that of its schema."""
+        return identifier(self.name)
+
+    def __str__(self) -> str:
+        return f"{self.schema}.{self.identifier}"
+
+
+def storage_of(view: BaseRelation) -> BaseRelation:
+    """The table that is stored for a gold model: of the same name, in a schema beside."""
+    return view.incorporate(path={"schema": f"{view.schema}_storage"}, type="table")
+
+
+def plain_of(view: BaseRelation) -> BaseRelation:
+    """The copy of the rows of a gold model that every Delta reader takes."""
+    path = {"schema": view.schema + SUFFIX, "identifier": view.identifier}
+    return view.create(**path, type="table")
+
+
+def function_of(view: BaseRelation, suffix: str) -> Function:
+    """A function of a history, which has the name of its table."""
+    return Function(view.schema, f"{view.identifier.removesuffix('_history')}_{suffix}")
+
+
+def beside(view: BaseRelation, suffix: str) -> BaseRelation:
+    """A view beside the table that is stored for a gold model."""
+    path = {"identifier": f"{view.identifier}_{suffix}"}
+    return storage_of(view).incorporate(path=path, type="view")

@@ -1,0 +1,38 @@
+"""What a stored gold table says of how it was built, and why it is built again."""
+
+from collections.abc import Mapping, Sequence
+
+# The properties of a stored table: what decides its content, its materialization, and whether it
+# has rows with columns that are older than the row, or moves of such (`none`, marks or `some`).
+DEFINITION, KIND = "cdc_lakehouse.definition", "cdc_lakehouse.kind"
+PARTIAL_ROWS, PARTIAL_MOVES = "cdc_lakehouse.partial_rows", "cdc_lakehouse.partial_moves"
+
+
+def why_rebuilt(
+    stored: Mapping[str, str | None],
+    definition: str,
+    changed_columns: Sequence[str],
+    resettled: bool,
+    is_asked: bool,
+) -> str | None:
+    """Return why a table that is there is built again; empty if a person asks, None if it is not.
+
+    Args:
+        stored: the table's properties.
+        definition: the name of what decides its content now.
+        changed_columns: the columns in which it differs from its definition.
+        resettled: whether changes that it has read were settled otherwise since.
+        is_asked: whether a person asks to build it again.
+    """
+    if is_asked:
+        return ""
+    if changed_columns:
+        return f"its definition has changed: {', '.join(changed_columns)}"
+    if stored.get(DEFINITION) != definition:
+        return "its SQL, its key or its options have changed"
+    if resettled:
+        return "messages of its source tables were settled anew"
+    if stored.get(PARTIAL_MOVES) is None and stored.get(PARTIAL_ROWS) != "none":
+        # It is from before moved rows kept the columns that their change does not carry.
+        return "rows whose primary key has changed keep more columns"
+    return None
