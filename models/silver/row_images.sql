@@ -5,7 +5,10 @@ with
 events as (
 
     select * from {{ ref('events') }}
-    where kind in ('row_change', 'truncate')
+    where
+        kind in ('row_change', 'truncate')
+        -- A full extract says that a row is gone which it does not have.
+        or (kind = 'control' and format = 'full_extract' and endswith(sequence, '.0'))
 
 ),
 
@@ -42,6 +45,7 @@ images as (
         inline(
             case
                 when kind = 'truncate' then array(struct('truncate' as operation, map() as image, false as is_replaced))
+                when kind = 'control' then array(struct('extract' as operation, map() as image, false as is_replaced))
                 when operation in ('delete', 'update_before')
                     then array(struct('delete' as operation, before as image, operation = 'update_before' as is_replaced))
                 when may_move_key

@@ -3,7 +3,7 @@ with
 messages as (
 
     select * from {{ ref('messages') }}
-    where format not in ('{{ formats() | join("', '") }}')
+    where format not in ('full_extract', '{{ formats() | join("', '") }}')
 
 )
 

@@ -10,6 +10,8 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.package import PACKAGE
 
 UNROUTED = "unrouted"
+# The topic and the format of full extracts of tables. Kafka has no topic with a colon in its name.
+EXTRACT_TOPIC, EXTRACT = "extract:", "full_extract"
 NAMES_IN_TOPIC = ("database", "schema", "table")
 
 
@@ -77,6 +79,8 @@ class Routes:
 
     def format_of(self, topic: str) -> str:
         """Return the topic's format, `unrouted` if no route covers it."""
+        if topic.startswith(EXTRACT_TOPIC):
+            return EXTRACT
         route = self.route_of(topic)
         return route.format if route else UNROUTED
 

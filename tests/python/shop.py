@@ -49,7 +49,7 @@ def write_messages(path, messages):
     table = pa.table(
         {
             "key": pa.array([getattr(value, "key", None) for value in values], pa.binary()),
-            "value": pa.array(values, pa.binary()),
+            "value": pa.array([v if isinstance(v, bytes) else None for v in values], pa.binary()),
             "topic": pa.array(topics, pa.string()),
             "partition": pa.array(partitions, pa.int32()),
             "offset": pa.array(offsets, pa.int64()),

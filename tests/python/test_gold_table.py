@@ -95,8 +95,9 @@ OWN = {*DEFAULTS["current_state"], *DEFAULTS["history"], "plain_table", "change_
 
 def test_options_that_are_not_given_have_their_defaults():
     found = options()
-    assert (found.removing, found.retention, found.shows_deleted) == (["truncate"], None, False)
-    assert options(on_truncate="ignore", on_drop="apply").removing == ["drop"]
+    assert (found.retention, found.shows_deleted) == (None, False)
+    assert found.removing == ["truncate", "extract"]
+    assert options(on_truncate="ignore", on_drop="apply").removing == ["drop", "extract"]
     assert options(plain_table=True).plain_table
     assert [options(**{name: True}).keeps_plain for name in ("plain_table", "change_feed")] == [
         True

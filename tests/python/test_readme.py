@@ -26,6 +26,7 @@ HELD_ELSEWHERE = {
     "dbt build": "does what `dbt build --selector scheduled` does",
     "dbt test": "part of `dbt build --selector scheduled`",
     "lakehouse backfill FOLDER": "needs an archive; test_backfill makes some",
+    "lakehouse ingest snapshot --table shop.orders FILE": "test_extracts lands one",
     "lakehouse report --open": "starts a browser; without that it is typed",
     "lakehouse serve": "stays up; test_serve types it",
     "make docs": "test_docs_site types its recipe",

@@ -96,6 +96,11 @@ def test_a_topic_whose_other_partition_has_news_is_not_silent():
     assert found(replace(WELL, partitions=parts)) == []
 
 
+def test_nobody_expects_another_extract_of_a_table():
+    extract = replace(GOOD, topic="extract:shop.orders", ingested_at=NOW - 1e6)
+    assert found(replace(WELL, partitions=(extract,))) == []
+
+
 def test_a_delay_has_a_limit_where_somebody_sets_one():
     partition = replace(GOOD, delay_seconds=7384.0)
     (said,) = findings(

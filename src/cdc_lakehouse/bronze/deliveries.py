@@ -59,6 +59,15 @@ def append_messages(
         .withColumn("format", F.try_element_at(format_map, F.col("topic")))
         .withColumn("ingested_at", F.timestamp_micros(F.lit(microseconds(ingested_at))))
     )
+    append_frame(frame, transaction, each_once)
+
+
+def append_frame(frame: DataFrame, transaction: tuple[str, int], each_once: bool) -> None:
+    """Append rows, which have the columns of bronze.messages, in one commit.
+
+    Args:
+        transaction, each_once: as of `append_messages`.
+    """
     application, version = transaction
     writer = append(frame, MESSAGES).option("txnAppId", application).option("txnVersion", version)
     if each_once:

@@ -218,7 +218,7 @@ class GoldModel:
     def is_moved(self) -> str:
         """Whether a change is a row under a new key."""
         return (
-            "(_operation not in ('delete', 'truncate', 'drop') and "
+            "(_operation not in ('delete', 'truncate', 'drop', 'extract') and "
             f"{self.key.is_known} and _removed_key is not null"
             f" and not _removed_key <=> {self.key.as_one})"
         )

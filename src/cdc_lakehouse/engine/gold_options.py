@@ -74,9 +74,12 @@ class GoldOptions:
 
     @property
     def removing(self) -> list[str]:
-        """The operations that remove all older rows of a source table."""
+        """The operations that remove all older rows of a source table.
+
+        A full extract always does: what it does not have is not there.
+        """
         truncate = ["truncate"] if self.values["on_truncate"] == "apply" else []
-        return truncate + (["drop"] if self.values["on_drop"] == "apply" else [])
+        return [*truncate, *(["drop"] if self.values["on_drop"] == "apply" else []), "extract"]
 
     @property
     def applies_truncates(self) -> bool:

@@ -148,7 +148,8 @@ def query_of_latest(
             from (
                 select *, explode_outer(dropped_tables) as dropped
                 from {events} as processed
-                where (kind in ('row_change', 'truncate') or dropped_tables is not null)
+                where (kind in ('row_change', 'truncate') or dropped_tables is not null
+                        or (kind = 'control' and format = 'full_extract'))
                     and bronze_version > {since}
                     and {is_of_none("processed", without) if without else "true"}
             )

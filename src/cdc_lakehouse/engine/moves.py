@@ -17,7 +17,7 @@ from itertools import groupby
 from cdc_lakehouse.engine.gold_model import GoldModel
 
 Key = str
-TRUNCATE, DROP, DELETE = "truncate", "drop", "delete"
+TRUNCATE, DROP, EXTRACT, DELETE = "truncate", "drop", "extract", "delete"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Change:
     @property
     def place(self) -> tuple:
         """Where it stands: within one sequence a removed half comes first, a TRUNCATE last."""
-        is_on_table = self.operation in (TRUNCATE, DROP)
+        is_on_table = self.operation in (TRUNCATE, DROP, EXTRACT)
         return self.sequence, is_on_table, not self.is_replaced, self.delivery
 
 
@@ -179,7 +179,7 @@ def follow(
     Args:
         changes: all changes of the keys that moves connect, each once, in any order.
         columns: the columns that are not of the key.
-        removing: the operations on a table that remove its rows, of `truncate` and `drop`.
+        removing: the operations on a table that remove its rows: `truncate`, `drop`, `extract`.
     """
     rows = _Rows(tuple(columns), frozenset(removing))
     in_order = sorted(changes, key=lambda change: change.place)
@@ -208,7 +208,7 @@ class _Rows:
         taken: dict[Key, _Row] = {}
         for change in changes:
             committed_at, displaced = self.displaced.pop(change.key, (None, None))
-            if change.operation in (TRUNCATE, DROP):
+            if change.operation in (TRUNCATE, DROP, EXTRACT):
                 self._empty(change)
             elif not change.is_replaced:
                 self._put(change, taken)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cdc_lakehouse.console.commands.ingest_snapshot import add_snapshot
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
 from cdc_lakehouse.exits import Exit
 
@@ -18,13 +19,15 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command, with one subcommand for each source, to the parser."""
-    files, kafka = add_sources(commands.add_parser("ingest", help="land messages"))
+    ingest = commands.add_parser("ingest", help="land messages")
+    files, kafka = add_sources(ingest)
     kafka.add_argument("--continuous", action="store_true", help="stay up until SIGTERM or SIGINT")
     kafka.add_argument(
         "--every", metavar="SECONDS", type=_positive(float), default=10, help="default: 10"
     )
     for command in (files, kafka):
         command.set_defaults(run=_ingest)
+    add_snapshot(ingest)
 
 
 def add_sources(

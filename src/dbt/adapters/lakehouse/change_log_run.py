@@ -18,6 +18,7 @@ from cdc_lakehouse.engine.registry import learn_schemas
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.window import Window
 from cdc_lakehouse.routes import read_routes
+from dbt.adapters.lakehouse.extracts import Extracts
 from dbt.adapters.lakehouse.tables import EVENTS, INFER_NOTHING, Macros, TablesAdapter
 
 OUTCOMES = "select * from outcomes"
@@ -36,6 +37,7 @@ class ChangeLogRun:
     ):
         self.adapter, self.target, self.window = adapter, target, window
         self.sql, self.macros = sql, macros
+        self.extracts = Extracts(adapter, target, window, macros)
 
     def run(self) -> None:
         """Append the outcomes of new messages, in the commit that notes how far bronze is read."""
@@ -90,6 +92,7 @@ class ChangeLogRun:
         spark, names = self.adapter.spark, self.macros["names_of_dropped_table"]()
         with self.adapter.step("finds the latest changes"):
             known = change_log.find_latest_changes(spark, self.window, found, names)
+        self.extracts.place(self.sql, found.resettles)
         if found.resettles:
             self.adapter.stage("outcomes", self.sql, row_by_row=True)
         else:
@@ -123,10 +126,9 @@ class ChangeLogRun:
         adapter, spark, window = self.adapter, self.adapter.spark, self.window
         rows = window.typed(OUTCOMES)
         self.macros["write"](rows)
-        append = Append(spark, window.path)
-        with adapter.step("writes"), set_for_one_statement(spark, INFER_NOTHING | ROW_BY_ROW):
-            append.write(spark.sql(rows))
-        append.rows_with_files().createOrReplaceTempView("written_rows")
+        append = self._written(rows)
+        if self.extracts.move("written_rows"):
+            append = self._written(rows)  # the files before are no part of the table
         settled = self._count("written_rows")
         with adapter.step("finds duplicates"), set_for_one_statement(spark, ROW_BY_ROW):
             earlier = change_log.earlier_duplicates(settled, known)
@@ -137,6 +139,15 @@ class ChangeLogRun:
         adapter.forget_snapshots()
         self.macros["store_result"]("main", response=AdapterResponse("OK"))
         return settled
+
+    def _written(self, rows: str) -> Append:
+        """Write rows to files, of which the view written_rows tells, and commit nothing."""
+        append = Append(self.adapter.spark, self.window.path)
+        settings = set_for_one_statement(self.adapter.spark, INFER_NOTHING | ROW_BY_ROW)
+        with self.adapter.step("writes"), settings:
+            append.write(self.adapter.spark.sql(rows))
+        append.rows_with_files().createOrReplaceTempView("written_rows")
+        return append
 
     def _count(self, rows: str) -> list[Row]:
         with self.adapter.step("counts what was processed"):
@@ -151,7 +162,7 @@ class ChangeLogRun:
             # Gold has perhaps not heeded yet which source tables had changes processed again.
             kept = self.adapter.properties(self.target).get(RESETTLED, "{}")
             rows = duplicates.with_duplicates(OUTCOMES)
-            statement = window.replace(rows, {RESETTLED: kept})
+            statement = window.replace(rows, {RESETTLED: kept, **self.extracts.properties})
         else:
             self._note_resettled_tables()
             settled = window.typed(f"select * from {window.table}")

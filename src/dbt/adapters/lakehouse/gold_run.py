@@ -128,6 +128,8 @@ class GoldRun(TableRun):
             changes = self._completed(changes, found)
         if not found.count:
             return self._write(table.commit_only)
+        if found.truncates and not table.needs_views:
+            self._make_views()  # those of an earlier version know no extracts
         rows = self._rows_to_write(found, changes)
         if table.model.options.retention:
             rows = macros["and_expired_tombstones"](rows, table, found)

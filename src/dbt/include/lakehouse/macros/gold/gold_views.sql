@@ -98,7 +98,7 @@
             from (
                 {{ table.model.sql }}
             )
-            where _operation <> 'truncate'
+            where _operation not in ('truncate', 'extract')
         )
     )
     where size(_problems) > 0 or not ({{ table.model.key.is_known }})

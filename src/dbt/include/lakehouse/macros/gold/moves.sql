@@ -7,7 +7,7 @@
     select
         *,
         max(if(_operation = 'delete' and {{ key.is_known }}, {{ key.as_one }}, null)) over message_row as _removed_key,
-        max(if(_operation not in ('delete', 'truncate', 'drop'), {{ key.as_one }}, null)) over message_row as _new_key
+        max(if(_operation not in ('delete', 'truncate', 'drop', 'extract'), {{ key.as_one }}, null)) over message_row as _new_key
     from (
         {{ changes }}
     )

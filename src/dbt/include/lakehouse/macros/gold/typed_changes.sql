@@ -7,7 +7,7 @@
         {{ model.typed_values }},
         {{ model.problems }} as _problems,
         {{ model.change }},
-        if(_operation = 'truncate', _source_table, null) as _truncated_table,
+        if(_operation in ('truncate', 'extract'), _source_table, null) as _truncated_table,
         case when {{ model.is_partial }} then {{ model.columns_not_carried }} end as _column_sequences,
         _is_replaced,
         xxhash64(_operation, map_entries(_image)) as _fingerprint

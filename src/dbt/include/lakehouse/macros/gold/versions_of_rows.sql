@@ -47,7 +47,16 @@
     _truncates as (
         select
             _truncated_table as _table_of_truncates,
-            sort_array(collect_list(struct(_sequence, _committed_at))) as _truncates
+            -- How the sequences of the rows of an extract begin: it ends no version that one of them carries on.
+            sort_array(
+                collect_list(
+                    struct(
+                        _sequence,
+                        _committed_at,
+                        if(_operation = 'extract', left(_sequence, length(_sequence) - 1), null) as _rows
+                    )
+                )
+            ) as _truncates
         from changed
         where {{ model.is_removing }}
         group by _truncated_table
@@ -57,12 +66,25 @@
             changes.*,
             max(_committed_at) over history_so_far as _effective_at,
             lead(_sequence) over history as _next_sequence,
-            get(filter(_truncates, _truncate -> _truncate._sequence >= changes._sequence), 0) as _truncate
+            _truncates
         from whole as changes
         left join _truncates
             on _source_table = _table_of_truncates
         where _truncated_table is null
         window {{ windows_of_keys(model.key) }}
+    ),
+    emptied as (
+        select
+            *,
+            get(
+                filter(
+                    _truncates,
+                    _truncate -> _truncate._sequence >= _sequence
+                    and not coalesce(startswith(_next_sequence, _truncate._rows), false)
+                ),
+                0
+            ) as _truncate
+        from timed
     ),
     ended as (
         select
@@ -70,7 +92,7 @@
             coalesce(_truncate._sequence < _next_sequence, _truncate is not null) as _is_truncated,
             lead(_effective_at) over history as _next_effective_at,
             {{ model.tracked }} as _content
-        from timed
+        from emptied
         window {{ windows_of_keys(model.key) }}
     ),
     begun as (

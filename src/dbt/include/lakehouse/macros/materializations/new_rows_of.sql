@@ -13,6 +13,11 @@
     {{ of_earlier_runs('latest_changes', 'format: string, database_name: string, schema_name: string, table_name: string, sequence: string') }}
 {%- endmacro %}
 
+{#- The places of the extracts that are new. -#}
+{% macro extract_places() -%}
+    {{ of_earlier_runs('extract_places', 'topic: string, partition: int, place: string') }}
+{%- endmacro %}
+
 {#- What earlier runs have left: a temporary view that the materialization makes. Who reads all of bronze has no earlier run. -#}
 {% macro of_earlier_runs(name, columns) -%}
     {{ '(select inline(cast(array() as array<struct<' ~ columns ~ '>>)))' if is_only_looked_at() else name }}

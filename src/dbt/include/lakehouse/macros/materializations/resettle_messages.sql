@@ -28,5 +28,5 @@
 {% macro source_tables_settled_before() -%}
     select distinct {{ names_of_dropped_table() }}
     from (select *, explode_outer(dropped_tables) as dropped from resettled_rows)
-    where kind in ('row_change', 'truncate') or dropped is not null
+    where kind in ('row_change', 'truncate') or dropped is not null or format = 'full_extract'
 {%- endmacro %}

@@ -1,0 +1,1 @@
+"""Full extracts of source tables: read, compared with gold, and landed."""

@@ -1,0 +1,252 @@
+"""Compare an extract of a table with its gold table, column by column; nothing lands."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cdc_lakehouse.engine import extracts
+from cdc_lakehouse.engine.projection import columns_read
+from cdc_lakehouse.operate.reconcile.compiled import Compiled
+from cdc_lakehouse.operate.reconcile.known import KnownTable
+from cdc_lakehouse.operate.reconcile.landing import Extract, Request, refuse_future, stage_extract
+from cdc_lakehouse.protection import LAYERS, Protection, read_protection
+from cdc_lakehouse.sql import identifier, quoted
+from cdc_lakehouse.storage.files import Location
+
+KEYS_NAMED = 5
+ROW_IMAGES = re.compile(r"`?silver`?\.`?row_images`?")
+# The names of a row of events, or of a table that it drops, as the change log has them.
+NAMES_OF_DROPPED = """
+    coalesce(dropped.database_name, database_name) as database_name,
+    coalesce(dropped.schema_name, schema_name) as schema_name,
+    if(dropped is null, table_name, dropped.table_name) as table_name"""
+IMAGES = """
+    select
+        {database} as database_name, {schema} as schema_name, {table} as table_name,
+        {source_table} as source_table, 'snapshot' as operation,
+        {image} as image, false as is_replaced,
+        cast(null as array<string>) as key_columns, true as image_is_complete, '' as sequence,
+        current_timestamp() as committed_at, '' as topic, 0 as partition, 0L as offset,
+        0 as row_number, 0L as bronze_version, current_timestamp() as loaded_at
+    from extract_staged"""
+# The row as it is after a layer, where a line of seeds/protected_columns.csv is of its table.
+PROTECTED = """
+        protected_images(
+            {rules}, {layer}, {number}, {names}, {key},
+            cast(null as map<string, string>), {image}, cast(null as map<string, string>)
+        ).after"""
+
+
+@dataclass
+class Comparison:
+    """What an extract and a gold table have in common, in rows, and where they differ.
+
+    `missing` are in the extract alone, `extra` in gold alone. Rows that have changed since reading
+    began are `changed_since`, and not compared. `columns` counts the differing rows by column; the
+    keys of some rows are in `keys`, by the names of these fields and of columns.
+    """
+
+    table: str
+    model: str
+    taken_at: datetime
+    place: str
+    rows: int = 0
+    equal: int = 0
+    missing: int = 0
+    extra: int = 0
+    different: int = 0
+    changed_since: int = 0
+    columns: dict[str, int] = field(default_factory=dict)
+    keys: dict[str, list[str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether nothing differs."""
+        return not (self.missing or self.extra or self.different)
+
+
+def compare_extract(
+    spark: SparkSession, request: Request, project_dir: Path, model: Compiled, folder: Location
+) -> Comparison:
+    """Compare an extract with the gold table of its table, their values typed as gold types them.
+
+    Args:
+        model: the gold model.
+        folder: where the rows of the extract are kept meanwhile.
+
+    Raises:
+        LakehouseError: it cannot be an extract of the table.
+    """
+    refuse_future(request.taken_at)
+    extract = stage_extract(spark, request, project_dir, folder)
+    extract.staged.createOrReplaceTempView("extract_staged")
+    images = _images(extract, read_protection(project_dir))
+    spark.sql(images).createOrReplaceTempView("extract_images")
+    reads = columns_read(model.sql)
+    values = [
+        name
+        for name in model.columns
+        if name not in model.key and set(reads.get(name, [])) <= set(extract.columns)
+    ]
+    place = _place_of(spark, extract.table, request.taken_at)
+    found = Comparison(str(extract.table), model.name, request.taken_at, place, extract.rows)
+    found.notes += [
+        f"Not compared, for the extract lacks what it is made from: {name}."
+        for name in model.columns
+        if name not in (*values, *model.key)
+    ]
+    judged = _judged(spark, extract, model, values, place).persist()
+    try:
+        _count(judged, found, model.key, values)
+    finally:
+        judged.unpersist()
+    return found
+
+
+def _images(extract: Extract, protection: Protection) -> str:
+    """The query of the rows of an extract, as gold would read them."""
+
+    def text(value: str | None) -> str:
+        return "cast(null as string)" if value is None else quoted(value)
+
+    table, image = extract.table, "from_json(value, 'row map<string, string>').row"
+    names = [text(each) for each in (table.database, table.schema, table.name)]
+    for layer in LAYERS:
+        of_table = (
+            x.is_of_table(table.database, table.schema, table.name) for x in protection.of(layer)
+        )
+        if any(of_table):
+            image = PROTECTED.format(
+                rules=quoted(protection.rules()),
+                layer=quoted(layer),
+                number=quoted(protection.key_number),
+                names=f"array({', '.join(names)})",
+                key=f"array({', '.join(map(quoted, extract.key))})",
+                image=image,
+            )
+    database, schema, name = names
+    return IMAGES.format(
+        database=database,
+        schema=schema,
+        table=name,
+        source_table=text(_source_table(table)),
+        image=image,
+    )
+
+
+def _source_table(table: KnownTable) -> str:
+    """Return the name of a table as gold has it."""
+    parts = [part for part in (table.database, table.schema, table.name) if part is not None]
+    return ".".join(parts)
+
+
+def _place_of(spark: SparkSession, table: KnownTable, taken_at: datetime) -> str:
+    """Return the place that the extract would take among the changes that silver has."""
+    moment = int(taken_at.timestamp()) * 1_000_000
+    extract = extracts.Extract("", 0, table.database, table.schema, table.name, moment)
+    changes = f"select {extracts.COLUMNS_OF_CHANGES} from silver.events"
+    (row,) = spark.sql(extracts.query_of_places([extract], changes, NAMES_OF_DROPPED)).collect()
+    return row.place
+
+
+def _judged(
+    spark: SparkSession, extract: Extract, model: Compiled, values: Sequence[str], place: str
+) -> DataFrame:
+    """Return a row for each key of either side: its key, and what became of it."""
+    is_of_table = f"_source_table = {quoted(_source_table(extract.table))}"
+    keys = [identifier(name) for name in model.key]
+    listed = ", ".join([*keys, *map(identifier, values)])
+    shown = spark.table(model.relation)
+    is_there = "not _is_deleted" if "_is_deleted" in shown.columns else "true"
+    spark.sql(f"""
+        select {", ".join(keys)}, _operation from ({model.sql}
+        )
+        where {is_of_table} and _sequence > {quoted(place + extracts.BEHIND)}
+            and _operation <> 'extract' and _topic <> {quoted(extract.topic)}
+    """).createOrReplaceTempView("changes_since")
+    # A TRUNCATE is a change of every row.
+    is_emptied = "select 1 from changes_since where _operation = 'truncate' limit 1"
+    all_since = str(bool(spark.sql(is_emptied).collect())).lower()
+    typed = ROW_IMAGES.sub("extract_images", model.sql)
+    differ = [f"if({_differs(name)}, {quoted(name)}, null)" for name in values]
+    either = ", ".join(f"coalesce(taken.{name}, shown.{name}) as {name}" for name in keys)
+    return spark.sql(f"""
+        with taken as (
+            select {listed}, true as _is_there from ({typed}
+            )
+        ),
+        shown as (
+            select {listed}, _problems, true as _is_there from ({_merged(spark, model)})
+            where {is_of_table} and {is_there}
+        ),
+        sides as (
+            select
+                {either},
+                taken._is_there as in_extract,
+                shown._is_there as in_gold,
+                array_compact(cast(array({", ".join(differ)}) as array<string>)) as differing
+            from taken
+            full outer join shown on {_same(keys, "taken", "shown")}
+        ),
+        since as (
+            select distinct {", ".join(keys)}, true as _is_there from changes_since
+        )
+        select sides.*, {all_since} or since._is_there is not null as is_since
+        from sides
+        left join since on {_same(keys, "sides", "since")}""")
+
+
+def _merged(spark: SparkSession, model: Compiled) -> str:
+    """The query of the rows that gold has, with those that a rule holds back."""
+    shown = f"select * from {model.relation}"
+    if not spark.catalog.tableExists(model.held):
+        return shown
+    return f"{shown} union all select * from {model.held}"
+
+
+def _same(keys: Sequence[str], one: str, other: str) -> str:
+    return " and ".join(f"{one}.{name} <=> {other}.{name}" for name in keys)
+
+
+def _differs(name: str) -> str:
+    """Whether a value differs; one that does not fit its type in gold is a problem of its own."""
+    one, other = (f"{side}.{identifier(name)}" for side in ("taken", "shown"))
+    one, other = (f"to_json(struct({value}))" for value in (one, other))
+    fits = f"not exists(shown._problems, problem -> problem.column = {quoted(name)})"
+    return f"not {one} <=> {other} and coalesce({fits}, true)"
+
+
+def _count(judged: DataFrame, found: Comparison, key: Sequence[str], values: Sequence[str]) -> None:
+    what = (
+        F.when(F.col("is_since"), "changed_since")
+        .when(F.col("in_gold").isNull(), "missing")
+        .when(F.col("in_extract").isNull(), "extra")
+        .when(F.size("differing") > 0, "different")
+        .otherwise("equal")
+    )
+    told = judged.withColumn("what", what)
+    for name, count in told.groupBy("what").count().collect():
+        setattr(found, name, count)
+    text = F.concat_ws(", ", *(F.concat(F.lit(f"{n}="), F.col(identifier(n))) for n in key))
+    told = told.select("what", "differing", text.alias("key"))
+    for name in ("missing", "extra"):
+        if getattr(found, name):
+            found.keys[name] = _some(told.where(F.col("what") == name))
+    if found.different:
+        by_column = told.where("what = 'different'").select(
+            F.explode("differing").alias("column"), "key"
+        )
+        counts = dict(map(tuple, by_column.groupBy("column").count().collect()))
+        found.columns = {name: counts[name] for name in values if name in counts}
+        for name in found.columns:
+            found.keys[name] = _some(by_column.where(F.col("column") == name))
+
+
+def _some(rows: DataFrame) -> list[str]:
+    return [row.key for row in rows.select("key").orderBy("key").limit(KEYS_NAMED).collect()]

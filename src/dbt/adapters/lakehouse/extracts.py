@@ -1,0 +1,119 @@
+"""Give full extracts of tables their places among the changes, before a run commits them."""
+
+from dbt.adapters.base.relation import BaseRelation
+from pyspark.sql import DataFrame
+
+from cdc_lakehouse.delta.kept import forget
+from cdc_lakehouse.delta.statements import set_properties
+from cdc_lakehouse.engine import extracts
+from cdc_lakehouse.engine.extracts import Extract, Key
+from cdc_lakehouse.engine.latest_changes import is_of_none
+from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
+from cdc_lakehouse.engine.reprocessed import with_tables
+from cdc_lakehouse.engine.window import Window
+from dbt.adapters.lakehouse.tables import EVENTS, Macros, TablesAdapter
+
+PLACES = "extract_places"
+# Who has an extract says so before it has.
+HAS_EXTRACTS = {extracts.PROPERTY: "some"}
+
+
+class Extracts:
+    """The extracts that a run of the change log brings, and those that its changes may move."""
+
+    def __init__(
+        self, adapter: TablesAdapter, target: BaseRelation, window: Window, macros: Macros
+    ):
+        self.adapter, self.target, self.window = adapter, target, window
+        self.names_of_dropped = macros["names_of_dropped_table"]()
+        self.known: list[Extract] = []
+        self.has_new = extracts.FORMAT in window.formats
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """What the change log says of itself if it has extracts."""
+        has = self.has_new or self.adapter.properties(self.target).get(extracts.PROPERTY)
+        return HAS_EXTRACTS if has else {}
+
+    def place(self, outcomes: str, resettles: bool) -> None:
+        """Make the view of the places that the rows of new extracts take, and move the others.
+
+        Args:
+            outcomes: the query of what this run makes of new messages.
+            resettles: whether messages that have been processed are to be processed again.
+        """
+        spark, builds = self.adapter.spark, self.window.read is None
+        if not builds and self.adapter.properties(self.target).get(extracts.PROPERTY):
+            rows = is_of_none("settled", "resettled_rows") if resettles else None
+            query = extracts.query_of_known(self.window.table, rows)
+            self.known = extracts.extracts_of(self.adapter.rows(query))
+        self._name_places({})
+        if not self.has_new and not (resettles and self.known):
+            return
+        new = extracts.extracts_of(self.adapter.rows(extracts.QUERY_OF_NEW)) if self.has_new else []
+        without = is_of_none("earlier", "resettled_rows") if resettles else None
+        # The rows of extracts have no place yet: of the others it needs none.
+        changes = self._changes(spark.sql(outcomes), without)
+        places = self._places([*new, *self.known], changes)
+        self._name_places({each.key: places[each.key] for each in new})
+        if self.has_new and not self.window.build.rebuild:
+            self._set(HAS_EXTRACTS)
+        self._move(places)
+        self.known = []
+
+    def move(self, written: str) -> bool:
+        """Move the extracts that changes move which are written, but not committed.
+
+        Args:
+            written: a view of these changes.
+
+        Returns:
+            Whether any was moved: then other statements have committed to the change log.
+        """
+        if not self.known:
+            return False
+        rows = self.adapter.spark.table(written)
+        new = f"select {extracts.COLUMNS_OF_CHANGES} from {written}"
+        query = extracts.query_of_movable(self.known, new, self.names_of_dropped)
+        movable = {tuple(row) for row in self.adapter.rows(query)}
+        found = [each for each in self.known if each.key in movable]
+        return bool(found) and self._move(self._places(found, self._changes(rows, None)))
+
+    def _changes(self, new: DataFrame, without: str | None) -> str:
+        """The query of new changes, and of those that earlier runs have processed."""
+        new.select(*extracts.COLUMNS_OF_CHANGES.split(", ")).createOrReplaceTempView("placing_new")
+        if self.window.read is None:
+            return "select * from placing_new"
+        return f"""
+            select {extracts.COLUMNS_OF_CHANGES} from {self.window.table} as earlier
+            where {without or "true"}
+            union all
+            select * from placing_new"""
+
+    def _places(self, wanted: list[Extract], changes: str) -> dict[Key, str]:
+        if not wanted:
+            return {}
+        query = extracts.query_of_places(wanted, changes, self.names_of_dropped)
+        return {(topic, partition): place for topic, partition, place in self.adapter.rows(query)}
+
+    def _move(self, places: dict[Key, str]) -> bool:
+        """Give known extracts other places; gold heeds it once silver has come so far."""
+        moved = [e for e in self.known if places.get(e.key, e.place) != e.place]
+        if not moved:
+            return False
+        forget(self.adapter.spark, EVENTS)
+        noted = self.adapter.properties(self.target).get(RESETTLED)
+        tables = [each.names for each in moved]
+        self._set({RESETTLED: with_tables(noted, tables, self.window.last)})
+        new = {each.key: places[each.key] for each in moved}
+        self.adapter.execute(extracts.update_of(self.window.table, new))
+        return True
+
+    def _set(self, wanted: dict[str, str]) -> None:
+        stored = self.adapter.properties(self.target)
+        if wanted.items() - stored.items():
+            self.adapter.execute(set_properties(self.window.table, wanted))
+
+    def _name_places(self, places: dict[Key, str]) -> None:
+        if self.has_new:
+            self.adapter.name_query(PLACES, extracts.query_of_rows(places))
