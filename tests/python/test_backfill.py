@@ -131,6 +131,7 @@ def test_an_archive_lands_under_the_name_of_the_live_topic(lake, backfill):
     ]
 
 
+@pytest.mark.long
 def test_what_has_landed_under_its_old_name_lands_under_the_new_one(lake, backfill):
     lake.put_parquet("a.parquet", kafka(range(3), topic=OLD))
     lake.ingest()
@@ -139,6 +140,7 @@ def test_what_has_landed_under_its_old_name_lands_under_the_new_one(lake, backfi
     assert landed(lake) == rows(range(3), topic=OLD) + rows(range(3))
 
 
+@pytest.mark.long
 def test_a_commit_says_that_each_message_comes_once_by_the_new_names(lake, backfill):
     def each_once(number):
         folder = warehouse_path("bronze", "messages")
@@ -200,6 +202,7 @@ def test_what_neither_has_is_told(lake, backfill):
     ]
 
 
+@pytest.mark.long
 def test_lines_do_not_land_beside_offsets(lake, backfill):
     lake.put_parquet("live.parquet", kafka([0, 1]))
     lake.ingest()
@@ -218,6 +221,7 @@ def test_lines_do_not_land_beside_offsets(lake, backfill):
     assert landed(lake)[:2] == [("shop.items", 0, 0, b"i0"), ("shop.items", 1, 0, b"i1")]
 
 
+@pytest.mark.long
 def test_erased_messages_are_refused_until_accepted(lake, backfill):
     lake.put_parquet("live.parquet", kafka([8]))
     lake.ingest()
@@ -240,6 +244,7 @@ def test_erased_messages_are_refused_until_accepted(lake, backfill):
     assert landed(lake) == rows([3, 4, 5, 8])
 
 
+@pytest.mark.long
 def test_a_killed_backfill_is_completed_under_its_names(lake, backfill, monkeypatch):
     archive = lake.put_parquet("../a.parquet", kafka([1, 2], topic=OLD))
     with monkeypatch.context() as patch:
@@ -260,6 +265,7 @@ def _killed(*_):
     raise SystemExit
 
 
+@pytest.mark.long
 def test_a_stream_is_not_led_astray_by_an_archive(lake, backfill):
     spark = open_session(metastore=False)
     archive = lake.put_parquet("../a.parquet", kafka([3, 900]))

@@ -4,7 +4,7 @@ A random log (`convergence.random_log`) is written once for each order of delive
 its own. `whole` comes as the feed alone. Of the others the feed brings the newer messages and an
 archive the older ones, which overlap; each order says what comes in which round.
 
-SEED chooses the log. The long test has more changes and all orders.
+SEED chooses the log. All take minutes; the last test has more changes and all orders.
 """
 
 import json
@@ -18,6 +18,7 @@ from convergence import Table, model_of, random_log
 from shop import DELIVERY, write_messages
 from test_convergence import DATABASE, ENCODERS, gold_columns, gold_model
 
+pytestmark = pytest.mark.long
 SEED = int(os.environ["SEED"])
 PARTITIONS = 2
 TABLE = Table(partial=True, partial_moves=True)
@@ -215,7 +216,6 @@ def test_what_comes_after_the_feed_is_late(worlds):
     assert depends["late_changes"] > 0
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("order", [order for order in ORDERS if order != "whole"])
 def test_every_order_ends_the_same(worlds, order):
     check(worlds(tuple(ORDERS), 2000), order)
