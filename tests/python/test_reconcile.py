@@ -14,10 +14,11 @@ from cdc_lakehouse.console.commands.ingest_snapshot import request_of
 from cdc_lakehouse.console.reconciled import comparison_text, extract_text
 from cdc_lakehouse.engine.extracts import query_of_rows, update_of
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.operate.reconcile.compare import Comparison
+from cdc_lakehouse.operate.reconcile.compare import Comparison, query_of_images
 from cdc_lakehouse.operate.reconcile.known import KnownTable, key_of, model_of
 from cdc_lakehouse.operate.reconcile.landing import ExtractReport, refuse_future
 from cdc_lakehouse.operate.reconcile.source import Source, read_source
+from cdc_lakehouse.protection import Line, Protection
 from cdc_lakehouse.routes import EXTRACT, read_routes
 
 MOMENT = datetime(2026, 11, 5, 10, tzinfo=UTC)
@@ -112,6 +113,19 @@ def test_a_place_and_a_move_are_named_as_sql():
         "((topic = 'extract:a.b' and partition = 3) or (topic = 'extract:c' and partition = 0)) "
         "and sequence is not null"
     )
+
+
+def test_an_extract_is_compared_as_its_table_is_protected():
+    names = ("shop", "", "orders", "note")
+    lines = (Line(2, *names, "mask", "gold"), Line(3, *names, "hash", "silver"))
+    images = query_of_images(ORDERS, ["id"], Protection(lines, "12ab"))
+    # Silver first, then gold, of what silver has made of it.
+    assert images.count("protected_images(") == 2
+    assert images.index("'gold'") < images.index("'silver'") < images.index("from_json(value")
+    assert images.count("array('shop', cast(null as string), 'orders'), array('id')") == 2
+    other = KnownTable("shop", None, "items")
+    assert "protected_images(" not in query_of_images(other, ["id"], Protection(lines, "12ab"))
+    assert "protected_images(" not in query_of_images(ORDERS, ["id"], Protection())
 
 
 def read(spark, *paths, **options):

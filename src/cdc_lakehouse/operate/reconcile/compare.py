@@ -86,7 +86,7 @@ def compare_extract(
     refuse_future(request.taken_at)
     extract = stage_extract(spark, request, project_dir, folder)
     extract.staged.createOrReplaceTempView("extract_staged")
-    images = _images(extract, read_protection(project_dir))
+    images = query_of_images(extract.table, extract.key, read_protection(project_dir))
     spark.sql(images).createOrReplaceTempView("extract_images")
     reads = columns_read(model.sql)
     values = [
@@ -109,13 +109,13 @@ def compare_extract(
     return found
 
 
-def _images(extract: Extract, protection: Protection) -> str:
-    """The query of the rows of an extract, as gold would read them."""
+def query_of_images(table: KnownTable, key: Sequence[str], protection: Protection) -> str:
+    """Return the query of the rows of an extract of a table, as gold would read them."""
 
     def text(value: str | None) -> str:
         return "cast(null as string)" if value is None else quoted(value)
 
-    table, image = extract.table, "from_json(value, 'row map<string, string>').row"
+    image = "from_json(value, 'row map<string, string>').row"
     names = [text(each) for each in (table.database, table.schema, table.name)]
     for layer in LAYERS:
         of_table = (
@@ -127,7 +127,7 @@ def _images(extract: Extract, protection: Protection) -> str:
                 layer=quoted(layer),
                 number=quoted(protection.key_number),
                 names=f"array({', '.join(names)})",
-                key=f"array({', '.join(map(quoted, extract.key))})",
+                key=f"array({', '.join(map(quoted, key))})",
                 image=image,
             )
     database, schema, name = names
