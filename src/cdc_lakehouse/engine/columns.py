@@ -101,15 +101,18 @@ class Column:
 
 def column_of(definition: Mapping[str, Any]) -> Column:
     """Return the column that a YAML defines."""
-    meta = definition.get("meta") or {}
-    name = definition["name"]
     return Column(
-        name,
+        definition["name"],
         definition["data_type"],
-        meta.get("source", name),
-        bool(meta.get("inferred", False)),
+        source_of(definition),
+        bool((definition.get("meta") or {}).get("inferred", False)),
         definition,
     )
+
+
+def source_of(definition: Mapping[str, Any]) -> str:
+    """Return the name that a column of a YAML has in the source."""
+    return (definition.get("meta") or {}).get("source", definition["name"])
 
 
 def _own(types: Mapping[str, str]) -> Iterator[Column]:
@@ -144,23 +147,28 @@ def stored_columns(columns: Iterable[Column], kind: str) -> list[Column]:
     return [c for c in everything if c.is_value] + [c for c in everything if not c.is_value]
 
 
-def primary_key(model: Mapping[str, Any]) -> list[str]:
-    """Return the names of the key's columns, from the primary_key constraint of a model's YAML.
-
-    Raises:
-        LakehouseError: there is none, or it names a column that is not declared.
-    """
+def key_names(model: Mapping[str, Any], columns: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the columns that the primary_key constraints of a YAML name, of model and columns."""
     key = [
         name
         for constraint in model.get("constraints") or ()
         if constraint["type"] == "primary_key"
         for name in constraint.get("columns") or ()
     ]
-    key += [
+    return key + [
         column["name"]
-        for column in model["columns"].values()
+        for column in columns
         if any(each["type"] == "primary_key" for each in column.get("constraints") or ())
     ]
+
+
+def primary_key(model: Mapping[str, Any]) -> list[str]:
+    """Return the names of the key's columns, from the primary_key constraint of a model's YAML.
+
+    Raises:
+        LakehouseError: there is none, or it names a column that is not declared.
+    """
+    key = key_names(model, model["columns"].values())
     if not key:
         raise LakehouseError(
             f"{model['name']} has no key: rows cannot be merged without one. Add to its YAML "

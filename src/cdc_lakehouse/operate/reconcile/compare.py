@@ -135,15 +135,9 @@ def query_of_images(table: KnownTable, key: Sequence[str], protection: Protectio
         database=database,
         schema=schema,
         table=name,
-        source_table=text(_source_table(table)),
+        source_table=quoted(table.name_in_gold),
         image=image,
     )
-
-
-def _source_table(table: KnownTable) -> str:
-    """Return the name of a table as gold has it."""
-    parts = [part for part in (table.database, table.schema, table.name) if part is not None]
-    return ".".join(parts)
 
 
 def _place_of(spark: SparkSession, table: KnownTable, taken_at: datetime) -> str:
@@ -159,7 +153,7 @@ def _judged(
     spark: SparkSession, extract: Extract, model: Compiled, values: Sequence[str], place: str
 ) -> DataFrame:
     """Return a row for each key of either side: its key, and what became of it."""
-    is_of_table = f"_source_table = {quoted(_source_table(extract.table))}"
+    is_of_table = f"_source_table = {quoted(extract.table.name_in_gold)}"
     keys = [identifier(name) for name in model.key]
     listed = ", ".join([*keys, *map(identifier, values)])
     shown = spark.table(model.relation)

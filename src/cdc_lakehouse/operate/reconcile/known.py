@@ -8,7 +8,8 @@ import yaml
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.delta.log import is_table
-from cdc_lakehouse.engine.columns import derived_expression
+from cdc_lakehouse.engine import source_tables as engine
+from cdc_lakehouse.engine.columns import derived_expression, key_names, source_of
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.gold.add_table import Gold
 from cdc_lakehouse.gold.source_tables import SourceTable, split_names
@@ -43,6 +44,11 @@ class KnownTable:
     def source(self) -> SourceTable:
         """The table as the rest of the project names it."""
         return SourceTable(self.database, self.schema, self.name, self.columns, {}, self.key)
+
+    @property
+    def name_in_gold(self) -> str:
+        """Its name as the rows of gold tables have it."""
+        return engine.SourceTable(self.database, self.schema, self.name).name
 
     def __str__(self) -> str:
         return str(self.source)
@@ -121,35 +127,16 @@ def model_of(table: KnownTable, project_dir: Path) -> GoldModel | None:
         described = yaml.safe_load(file.read_text()) or {}
         for model in described.get("models") or ():
             if model["name"] == path.stem:
-                columns = {c["name"]: _source(c) for c in model.get("columns") or ()}
-                derived = {c["name"] for c in model.get("columns") or () if derived_expression(c)}
+                columns = model.get("columns") or ()
                 values = {
-                    n: source
-                    for n, source in columns.items()
-                    if not n.startswith("_") and n not in derived
+                    c["name"]: source_of(c)
+                    for c in columns
+                    if not c["name"].startswith("_") and derived_expression(c) is None
                 }
-                return GoldModel(path.stem, _key(model), values)
+                return GoldModel(path.stem, key_names(model, columns), values)
     return None
 
 
 def _key_of_model(table: KnownTable, project_dir: Path) -> list[str]:
     model = model_of(table, project_dir)
     return [model.columns.get(name, name) for name in model.key] if model else []
-
-
-def _key(model: dict) -> list[str]:
-    key = [
-        name
-        for constraint in model.get("constraints") or ()
-        if constraint["type"] == "primary_key"
-        for name in constraint.get("columns") or ()
-    ]
-    return key + [
-        column["name"]
-        for column in model.get("columns") or ()
-        if any(each["type"] == "primary_key" for each in column.get("constraints") or ())
-    ]
-
-
-def _source(column: dict) -> str:
-    return (column.get("meta") or {}).get("source", column["name"])

@@ -26,6 +26,7 @@ from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.runtime.session import compile_plans
 from cdc_lakehouse.runtime.standalone import is_cluster
 from cdc_lakehouse.runtime.timings import Recorder
+from cdc_lakehouse.sql import identifier
 from cdc_lakehouse.storage.files import Location, remove_tree
 from cdc_lakehouse.storage.objects import ObjectPath
 
@@ -81,7 +82,7 @@ def land_extract(
             extract = stage_extract(spark, request, project_dir, folder)
             report = extract.report(request)
             label = f"{extract.topic}@{request.taken_at:%Y-%m-%dT%H:%M:%S}"
-            known, batch = ingest.known_files(label)
+            known, batch = ingest.known_files([label])
             if any(row.digest == extract.digest for row in known.get(label, [])):
                 report.notes.append(f"This extract of {report.table} has landed before.")
             else:
@@ -147,11 +148,11 @@ def stage_extract(
     rows = read_source(spark, request.source)
     _refuse_columns(table, key, rows.columns, request.is_partial)
     row = F.map_from_arrays(
-        F.array(*map(F.lit, rows.columns)), F.array(*(rows[_quoted(n)] for n in rows.columns))
+        F.array(*map(F.lit, rows.columns)), F.array(*(rows[identifier(n)] for n in rows.columns))
     )
     texts = rows.select(
         F.to_json(F.struct(row.alias("row"))).alias("value"),
-        F.array(*(rows[_quoted(name)] for name in key)).alias("key"),
+        F.array(*(rows[identifier(name)] for name in key)).alias("key"),
     )
     texts.write.parquet(str(folder))
     staged = spark.read.schema("value string, key array<string>").parquet(str(folder))
@@ -277,7 +278,3 @@ def messages_of(
     }
     columns = [given[name].cast(kind).alias(name) for name, kind, _ in MESSAGE_COLUMNS]
     return end.unionByName(rows).select(*columns)
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"

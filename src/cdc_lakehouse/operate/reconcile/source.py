@@ -10,6 +10,7 @@ from pyspark.sql import types as T
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.delivered import existing
+from cdc_lakehouse.sql import identifier
 
 USER, PASSWORD = "LAKEHOUSE_JDBC_USER", "LAKEHOUSE_JDBC_PASSWORD"
 KINDS = {
@@ -104,7 +105,7 @@ def canonical(column: T.StructField) -> Column:
     Raises:
         LakehouseError: its type has none.
     """
-    value, kind = F.col(f"`{column.name.replace('`', '``')}`"), column.dataType
+    value, kind = F.col(identifier(column.name)), column.dataType
     if isinstance(kind, T.BooleanType):
         return value.cast("int").cast("string")
     if isinstance(kind, T.BinaryType):
