@@ -4,7 +4,6 @@ The key of the hash is in the environment alone. What stands in statements, view
 lines of the file, and the number of the key: from that nobody can tell the key.
 """
 
-import csv
 import hmac
 import json
 import os
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import pattern_of
+from cdc_lakehouse.seeds import read_seed
 from cdc_lakehouse.sql import quoted
 
 FILE = Path("seeds", "protected_columns.csv")
@@ -147,14 +147,9 @@ def read_protection(
         LakehouseError: the file is wrong, then the text names the line; or there is no good key.
     """
     path = Path(project_dir, FILE)
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = _checked(path, csv.reader(file, strict=True))
-    except FileNotFoundError:
+    if not path.exists():
         return Protection()
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise LakehouseError(f"{path} cannot be read as CSV in UTF-8: {reason}.") from None
+    lines = read_seed(path, lambda reader: _checked(path, reader))
     key = environment.get(KEY, "")
     if lines and needs_key and len(key) < SHORTEST_KEY:
         found = f"has {len(key)} characters" if key else "is not set"

@@ -1,6 +1,5 @@
 """seeds/topics.csv: which topic carries which format, and what the bytes do not say."""
 
-import csv
 import json
 import re
 from dataclasses import MISSING, asdict, dataclass, fields
@@ -8,6 +7,7 @@ from pathlib import Path
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.package import PACKAGE
+from cdc_lakehouse.seeds import read_seed
 
 UNROUTED = "unrouted"
 # The topic and the format of full extracts of tables. Kafka has no topic with a colon in its name.
@@ -121,12 +121,7 @@ def read_routes(project_dir: Path) -> Routes:
         LakehouseError: the file is missing or wrong; the text names file and line.
     """
     path = Path(project_dir, "seeds", "topics.csv")
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            return Routes(_checked(path, csv.reader(file, strict=True), Path(project_dir)))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise LakehouseError(f"{path} cannot be read as CSV in UTF-8: {reason}.") from None
+    return Routes(read_seed(path, lambda reader: _checked(path, reader, Path(project_dir))))
 
 
 def _checked(path, reader, project_dir: Path) -> list[Route]:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pyarrow as pa
 import pytest
-from test_ingest_files import Lake, kafka
+from test_ingest_files import kafka, make_lake
 
 from cdc_lakehouse.bronze import deliveries
 from cdc_lakehouse.bronze import tables as bronze
@@ -29,14 +29,9 @@ OLD = "prod.shop.orders.v1"
 
 @pytest.fixture
 def lake(tmp_path, monkeypatch):
-    """A project with an empty lakehouse, in folders whose names need care."""
-    monkeypatch.setenv("LAKEHOUSE_DIR", str(tmp_path / "lake [1]'s house"))
-    project = tmp_path / "project"
-    (project / "seeds").mkdir(parents=True)
-    (project / "seeds" / "topics.csv").write_text(TOPICS)
-    (project / "dbt_project.yml").write_text("name: test\n")
-    monkeypatch.chdir(project)
-    return Lake(project, tmp_path / "landing")
+    made = make_lake(tmp_path, monkeypatch, TOPICS)
+    monkeypatch.chdir(made.project)
+    return made
 
 
 @pytest.fixture

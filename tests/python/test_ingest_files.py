@@ -42,15 +42,19 @@ MODIFIED_NS = 1_700_000_000_123_456_789
 MODIFIED = datetime(2023, 11, 14, 22, 13, 20, 123456)
 
 
-@pytest.fixture
-def lake(tmp_path, monkeypatch):
-    """A project with an empty lakehouse, in folders whose names need care, and a landing folder."""
+def make_lake(tmp_path, monkeypatch, topics):
+    """Make a project with an empty lakehouse, in folders whose names need care, and routes."""
     monkeypatch.setenv("LAKEHOUSE_DIR", str(tmp_path / "lake [1]'s house"))
     project = tmp_path / "project"
     (project / "seeds").mkdir(parents=True)
-    (project / "seeds" / "topics.csv").write_text(TOPICS)
+    (project / "seeds" / "topics.csv").write_text(topics)
     (project / "dbt_project.yml").write_text("name: test\n")
     return Lake(project, tmp_path / "landing")
+
+
+@pytest.fixture
+def lake(tmp_path, monkeypatch):
+    return make_lake(tmp_path, monkeypatch, TOPICS)
 
 
 class Lake:

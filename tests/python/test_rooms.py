@@ -19,6 +19,7 @@ LEVELS = (
         MACROS: "where the adapter's macros lie",
         "udfs": "functions of bytes and texts that views ask",
     },
+    {f"{PACKAGE}.seeds": "CSV files of seeds/, and what is said of one that cannot be read"},
     {
         f"{PACKAGE}.routes": "seeds/topics.csv: which topic carries which format",
         f"{PACKAGE}.storage": "files of a lakehouse, in a folder or in object storage",

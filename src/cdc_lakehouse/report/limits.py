@@ -1,11 +1,11 @@
 """seeds/limits.csv: from where on a person should look at something."""
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import covers
+from cdc_lakehouse.seeds import read_seed
 
 FILE = Path("seeds", "limits.csv")
 TEMPLATE = Path(__file__).parents[1] / "project_template"
@@ -47,12 +47,7 @@ def read_limits(project_dir: Path) -> Limits:
     path = Path(project_dir, FILE)
     if not path.exists():
         path = TEMPLATE / FILE
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            return Limits(tuple(_checked(path, csv.reader(file, strict=True))))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise LakehouseError(f"{path} cannot be read as CSV in UTF-8: {reason}.") from None
+    return Limits(tuple(read_seed(path, lambda reader: _checked(path, reader))))
 
 
 def _checked(path, reader) -> list[tuple[str, str, float | None]]:
