@@ -50,6 +50,8 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # Spark would build the title case of every character there is before the first `lower`.
         "spark.sql.icu.caseMappings.enabled": "false",
+        # Of Spark's 100 a run of some tables throws classes away that the next run compiles again.
+        "spark.sql.codegen.cache.maxEntries": "5000",
         # Java leaves methods of more than 8,000 bytes uncompiled; Spark would write longer ones.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         # Messages compress to a tenth, so that Spark's 128 MB would be too few tasks to go round.
