@@ -1,7 +1,8 @@
 """Lakehouses as earlier releases left them go on: gold, histories, and what a user has made of it.
 
 tests/python/upgrades holds one of each release: the sample topics up to some of their messages, in
-the sample project with a history, a mart and a snapshot, and what these tables showed.
+the sample project with a history, a mart and a snapshot, and what these tables showed; of the last
+release a project of `lakehouse init`, too.
 """
 
 import json
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import LANDING
+from dbt.cli.main import dbtRunner
 from shop import TABLES, as_expected, expected_rows
 
 from cdc_lakehouse.delta.statements import settings
@@ -56,14 +58,18 @@ def left(request, opened):
     """The lakehouse that a release has left, opened by this one; `before` is what it showed."""
     former, folder = opened.home, opened.home.with_name(request.param)
     opened.process.leave()
-    with tarfile.open(LEFT / f"{request.param}.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
+    extract(request.param, folder)
     opened.home = folder / "lake"
     shutil.copytree(former / "target", opened.home / "target")
     opened.process.enter(opened.home, opened.project)
     opened.release = request.param
     opened.before = json.loads((folder / "before.json").read_text())
     return opened
+
+
+def extract(release, folder):
+    with tarfile.open(LEFT / f"{release}.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
 
 
 def shown(lakehouse, table):
@@ -127,6 +133,19 @@ def test_a_lakehouse_of_an_earlier_release_goes_on(left, tmp_path):
     assert {*map(str, now)} <= {*map(str, last)} and rows
     before = {(r["id"], r["status"]) for r in left.before["kept.orders_snapshot"]}
     assert before <= {(r["id"], r["status"]) for r in [*last, *rows]}
+
+
+def test_a_project_of_an_earlier_release_is_parsed_as_it_is(tmp_path, monkeypatch):
+    """As `lakehouse init` of 0.1.0 has made it, with two tables: nobody writes its files again."""
+    extract("10f58c9", tmp_path)
+    monkeypatch.chdir(tmp_path / "shop")
+    monkeypatch.setenv("LAKEHOUSE_DIR", str(tmp_path / "lake"))
+    warned = []
+    done = dbtRunner(callbacks=[lambda event: warned.append(event.info)]).invoke(["parse"])
+    assert done.success, done.exception
+    assert [each.msg for each in warned if each.level == "warn"] == []
+    orders = done.result.nodes["model.shop.orders_history"]
+    assert orders.depends_on.nodes == ["model.cdc_lakehouse.row_images"]
 
 
 @pytest.mark.long

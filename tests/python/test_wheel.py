@@ -169,7 +169,17 @@ def test_the_wheel_brings_what_it_needs(tmp_path, monkeypatch):
         {"id": number, "status": hashed, "total": "1.50"} for number in ("1", "2")
     ]
     assert hashed[:10] in said.partition(f"$ {show}\n")[2]
-    assert "protecting columns" in environment.lakehouse("docs", cwd=shop).stdout.lower()
+
+
+def test_what_is_installed_knows_its_release_and_has_its_pages(environment, shop):
+    assert environment.lakehouse("--version", cwd=shop).stdout == "lakehouse 90.1\n"
+    assert (shop / "requirements.txt").read_text() == "cdc_lakehouse==90.1\n"
+    # Each page that the project's README names, and how to upgrade.
+    named = re.findall(r"lakehouse docs (\w+)", (shop / "README.md").read_text())
+    assert {"formats", "protection", "upgrading"} <= set(named)
+    for page in sorted({*named}):
+        done = environment.lakehouse("docs", page, cwd=shop)
+        assert done.stdout.startswith("# "), done.stderr
 
 
 def test_the_release_is_the_same_everywhere():
