@@ -51,6 +51,6 @@ def empty(path: Path) -> None:
 @contextmanager
 def _alone(path: Path) -> Iterator[BinaryIO]:
     """Open a log to read and append; of several processes one after the other shortens it."""
-    with open(path, "a+b") as log:
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND), "r+b") as log:
         fcntl.flock(log, fcntl.LOCK_EX)
         yield log
