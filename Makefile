@@ -61,9 +61,10 @@ broker: setup
 setup: .venv/.complete ## make the environment in .venv, with what the tests need
 
 define install
-$(PYTHON) -m venv .venv || { echo "make: python3 has no venv (Debian, Ubuntu: apt-get install python3-venv)"; exit 2; }
-$(PIP) --editable '$(1)'
-lakehouse setup
+@echo "Installing Spark, dbt and others into .venv: 1.2 GB, some minutes."
+@$(PYTHON) -m venv .venv || { echo "make: python3 has no venv (Debian, Ubuntu: apt-get install python3-venv)"; exit 2; }
+@$(PIP) --editable '$(1)'
+@lakehouse setup
 @touch .venv/.runs
 endef
 

@@ -7,10 +7,11 @@ import hmac
 import json
 import os
 import re
-from functools import lru_cache
 from hashlib import sha256
 
 import pyarrow as pa
+
+from udfs._avro_refused import remembered
 
 KEY = "LAKEHOUSE_HASH_KEY"
 _MAP = pa.map_(pa.string(), pa.string())
@@ -67,9 +68,11 @@ def key_of_hash(number=None):
     return key.encode()
 
 
-@lru_cache(maxsize=4)
 def number_of_key(key):
-    """Return a number for a key, from which nobody can tell it."""
+    """Return a number for a key, from which nobody can tell it.
+
+    It is remembered nowhere: what is remembered travels with the functions, the key must not.
+    """
     return hmac.digest(key.encode(), b"cdc_lakehouse: number of the key", sha256).hex()[:16]
 
 
@@ -78,13 +81,14 @@ def protect(rules, layer, key_number, names, key_columns, before, after, column_
     if rules is None:
         return None
     key, of_key = key_of_hash(key_number), set(key_columns or ())
+    of_table = _methods((rules, layer, *names))
 
     def image(pairs):
         if pairs is None:
             return None
         kept = []
         for name, value in pairs:
-            method = method_of(rules, layer, *names, name)
+            method = of_table(name)
             # Without its key a row is nowhere, and with half of it in the place of another.
             if name in of_key and method is not None:
                 method = "hash"
@@ -92,26 +96,31 @@ def protect(rules, layer, key_number, names, key_columns, before, after, column_
                 kept.append((name, value if method is None else METHODS[method](value, key)))
         return kept
 
-    types = column_types and [
-        (name, each) for name, each in column_types if not method_of(rules, layer, *names, name)
-    ]
+    types = column_types and [(name, each) for name, each in column_types if not of_table(name)]
     return {"before": image(before), "after": image(after), "column_types": types}
 
 
-@lru_cache(maxsize=100_000)
 def method_of(rules, layer, database, schema, table, column):
     """Return how a column is protected in a layer, None if it is not: the first rule decides."""
-    names = (database, schema, table, column)
-    for *patterns, method, of_layer in parsed(rules):
-        if all(re.search(p, name or "") for p, name in zip(patterns, names, strict=True)):
-            return method if of_layer == layer else None
-    return None
+    return _methods((rules, layer, database, schema, table))(column)
 
 
-@lru_cache(maxsize=16)
-def parsed(rules):
-    """Return the list of rules that a text has."""
-    return json.loads(rules)
+@remembered
+def _methods(of):
+    """Return what tells the method of a column of one table, by its name."""
+    rules, layer, *names = of
+
+    def method(column):
+        for *patterns, found, of_layer in _parsed(rules):
+            pairs = zip(patterns, (*names, column), strict=True)
+            if all(re.search(pattern, name or "") for pattern, name in pairs):
+                return found if of_layer == layer else None
+        return None
+
+    return remembered(method)
+
+
+_parsed = remembered(json.loads)
 
 
 def hashed(value, key):

@@ -14,7 +14,7 @@ from conftest import PROJECT
 from cdc_lakehouse.runtime.jars import FOLDER
 
 # What a wheel is made of.
-SOURCES = ("src", "avro", "macros", "models", "profiles", "seeds", "tests", "udfs")
+SOURCES = ("src", "avro", "docs", "macros", "models", "profiles", "seeds", "tests", "udfs")
 SOURCE_FILES = ("dbt_project.yml", "pyproject.toml", "selectors.yml")
 # Types commands into one process: Spark starts once. Prints each with its exit code.
 TYPE = """
@@ -48,32 +48,39 @@ def build_wheel(folder: Path, version: str) -> Path:
         shutil.copytree(PROJECT / name, checkout / name, symlinks=True, ignore=left_out)
     for name in SOURCE_FILES:
         shutil.copy(PROJECT / name, checkout)
-    toml = checkout / "pyproject.toml"
-    text = re.sub(r'(?m)^version = ".*"$', f'version = "{version}"', toml.read_text())
-    toml.write_text(text)
+    package = checkout / "src" / "cdc_lakehouse" / "package.py"
+    text = re.sub(r'(?m)^RELEASE = ".*"$', f'RELEASE = "{version}"', package.read_text())
+    package.write_text(text)
     _pip("wheel", "--no-build-isolation", "--wheel-dir", str(folder), str(checkout))
     return next(folder.glob(f"cdc_lakehouse-{version}-*.whl"))
 
 
-def _pip(*arguments: str, python: Path | None = None) -> None:
+def _pip(*arguments: str, python: Path | None = None, resolves: bool = False) -> None:
     chosen = ["--python", str(python)] if python else []
     command, *rest = arguments
-    options = ["--quiet", "--disable-pip-version-check", "--no-index", "--no-deps"]
+    options = ["--quiet", "--disable-pip-version-check"]
+    options += [] if resolves else ["--no-index", "--no-deps"]
     pip = [sys.executable, "-m", "pip", *chosen, command, *options]
     subprocess.run([*pip, *rest], check=True, capture_output=True, text=True)
 
 
 class Environment:
-    """A virtual environment with the dependencies and jars of this one, and a wheel."""
+    """A virtual environment with a wheel, and the jars and dependencies of this one.
 
-    def __init__(self, folder: Path, wheel: Path):
+    If it `resolves`, its dependencies are those that pip finds for the wheel, as for a user.
+    """
+
+    def __init__(self, folder: Path, wheel: Path, resolves: bool = False):
         venv.create(folder, symlinks=True)
         self.bin = folder / "bin"
-        self.install(wheel)
-        packages = next(folder.glob("lib/python*/site-packages"))
-        # Only the folder: of this environment's own .pth files, which lead to the checkout, none.
-        (packages / "shared.pth").write_text(sysconfig.get_paths()["purelib"])
-        (folder / "share").mkdir()
+        if resolves:
+            _pip("install", str(wheel), python=self.bin / "python", resolves=True)
+        else:
+            self.install(wheel)
+            packages = next(folder.glob("lib/python*/site-packages"))
+            # Only the folder: not this environment's .pth files, which lead to the checkout.
+            (packages / "shared.pth").write_text(sysconfig.get_paths()["purelib"])
+        (folder / "share").mkdir(exist_ok=True)
         (folder / "share" / "cdc_lakehouse").symlink_to(FOLDER.parent)
 
     def install(self, wheel: Path) -> None:

@@ -12,7 +12,7 @@ from dbt.cli.main import dbtRunner
 from test_scenarios import SCENARIOS, excuses, unit_tests
 
 from cdc_lakehouse.console import cli
-from cdc_lakehouse.console.commands.add_format import with_format, write_format
+from cdc_lakehouse.console.commands.add_format import FEWEST, with_format, write_format
 from cdc_lakehouse.console.commands.init import make_project
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import formats
@@ -83,6 +83,20 @@ def test_a_format_that_is_added_later_is_read_by_events(shop, tmp_path, monkeypa
     written = json.loads(out.getvalue())["files"]
     assert written[-1] == "macros/formats.sql" and all((shop / path).exists() for path in written)
     assert read_by_events() - before == {"model.shop.acme_json"}
+
+
+def test_a_format_may_begin_with_the_fewest_tests(shop, tmp_path, monkeypatch):
+    written = write_format(shop, "acme_json", is_minimal=True)
+    fixtures = [f"tests/fixtures/acme_json/acme_json__{each}.sql" for each in sorted(FEWEST)]
+    assert [path for path in written if "fixtures" in path] == fixtures
+    assert unit_tests("acme_json", shop / "models" / "silver") == set(FEWEST)
+    whole = write_format(shop, "other_json")
+    assert len(whole) - len(written) == 21 - 4
+    # dbt finds a fixture for each test, and a test for each fixture.
+    monkeypatch.chdir(shop)
+    monkeypatch.setenv("LAKEHOUSE_DIR", str(tmp_path / "lake"))
+    listed = dbtRunner().invoke(["--quiet", "ls", "-s", "acme_json,test_type:unit"]).result
+    assert {each.rpartition("__")[2] for each in listed} == set(FEWEST)
 
 
 @pytest.mark.parametrize(

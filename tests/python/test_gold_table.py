@@ -275,8 +275,17 @@ def test_only_a_history_stores_when_a_change_was_known():
 
 def test_a_history_that_is_built_again_remembers_what_it_knew():
     history = table(kind="history")
-    assert not history.keeps_times and history.add_known_at is None
-    again = replace(history, rebuild=True, altered=["_known_at"])
-    assert again.keeps_times
-    assert again.add_known_at == "alter table gold_storage.things add columns (_known_at timestamp)"
+    assert not history.keeps_times
+    assert replace(history, rebuild=True).keeps_times
+    assert replace(history, rebuild=True, altered=["_of_a_later_release", "name"]).keeps_times
+    for lacking in ("_known_at", "_fingerprint"):  # a release that had no such column yet
+        assert not replace(history, rebuild=True, altered=[lacking]).keeps_times
     assert not replace(table(), rebuild=True).keeps_times
+
+
+def test_the_views_wait_for_a_table_that_another_release_has_built():
+    """Not for one whose model has other columns now: they read it as it is."""
+    assert not table().is_of_older_layout
+    assert not replace(table(), altered=["name"]).is_of_older_layout
+    assert replace(table(), altered=["_is_replaced", "name"]).is_of_older_layout
+    assert replace(table(kind="history"), altered=["valid_to"]).is_of_older_layout

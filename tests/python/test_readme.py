@@ -74,6 +74,7 @@ SAYS = {
         r"^dbt build, 20.* s, of which",
         r"^events +[0-9]",
     ],
+    "lakehouse docs": [r"^protection +Protecting columns$", "`lakehouse docs PAGE` prints one"],
     "lakehouse reroute": ["Nothing to reroute"],
     "lakehouse replay --reason not_avro": [r"^shop\.payments +not_avro +dts_avro +1$"],
     "dbt run": ["Completed successfully", r"OK created sql current_state model gold\.products2 "],

@@ -89,7 +89,8 @@ def test_what_has_landed_is_built_tested_and_shown(shop):
     assert "1 topics, 1 messages" in out
     assert "PASS every_message_has_one_outcome" in out
     assert re.search(r"^gold\.things +1 ", out, re.MULTILINE)
-    *_, blank, table, report, sql = out.splitlines()
+    *_, blank, table, report, sql, own = out.splitlines()
+    assert own == "Your own: lakehouse init ../NAME"
     assert (blank, table) == ("", "A table:  lakehouse show gold.things")
     for step in (table, report.removesuffix(" --open"), sql):  # each can be typed
         _, *typed = shlex.split(step.partition(":")[2])

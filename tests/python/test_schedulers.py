@@ -15,6 +15,8 @@ from cdc_lakehouse.console import cli
 DEPLOY = PROJECT / "deploy"
 HOME = "/srv/cdc_lakehouse"
 UNITS = ("lakehouse.service", "lakehouse.timer", "lakehouse-serve.service")
+# Where the example for a project of `lakehouse init` has it.
+SHOP = "/srv/shop"
 RUN_ASSETS = """
 import lakehouse
 done = lakehouse.definitions.resolve_job_def("lakehouse").execute_in_process()
@@ -30,7 +32,11 @@ def typed(text):
 
 
 @pytest.mark.parametrize(
-    "name", ["systemd/lakehouse.service", "systemd/lakehouse-serve.service", "cron/lakehouse.cron"]
+    "name",
+    [
+        *("systemd/lakehouse.service", "systemd/lakehouse-serve.service"),
+        *("cron/lakehouse.cron", "project/lakehouse.service"),
+    ],
 )
 def test_the_commands_are_those_that_there_are(name):
     (arguments,) = typed((DEPLOY / name).read_text())
@@ -40,13 +46,16 @@ def test_the_commands_are_those_that_there_are(name):
 
 def moved(text, project):
     """A file of deploy/ for a project elsewhere."""
-    return text.replace(HOME, str(project)).replace("User=lakehouse\n", "")
+    text = text.replace(HOME, str(project)).replace(SHOP, str(project))
+    return text.replace("User=lakehouse\n", "")
 
 
 @pytest.mark.long
-def test_systemd_accepts_the_units(tmp_path):
+@pytest.mark.parametrize("folder", ["systemd", "project"])
+def test_systemd_accepts_the_units(tmp_path, folder):
     for name in UNITS:
-        text = moved((DEPLOY / "systemd" / name).read_text(), PROJECT)
+        of = folder if (DEPLOY / folder / name).exists() else "systemd"
+        text = moved((DEPLOY / of / name).read_text(), PROJECT)
         (tmp_path / name).write_text(text.replace(f"{PROJECT}/.venv", sys.prefix))
     units = [str(tmp_path / name) for name in UNITS]
     done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True)

@@ -17,6 +17,7 @@ from terminal import terminal_as_stderr
 from cdc_lakehouse.console import cli, next_steps
 from cdc_lakehouse.console.overview import GoldTable, Overview, Topic
 from cdc_lakehouse.exits import Exit
+from cdc_lakehouse.routes import formats
 from cdc_lakehouse.runtime import progress
 
 RUNNING = (PROJECT / "docs" / "running.md").read_text()
@@ -209,6 +210,20 @@ def test_what_to_type_next_is_three_commands(monkeypatch):
             program, *arguments = shlex.split(step.partition(":")[2])
             assert program == next_steps.program()
             assert cli._parser().parse_args(arguments).run
+
+
+def test_every_page_can_be_read_where_the_package_is_installed(capsys):
+    assert cli.main(["docs", "--json"]) == Exit.DONE
+    listed = json.loads(capsys.readouterr().out)
+    assert set(listed["pages"]) == {path.stem for path in (PROJECT / "docs").glob("*.md")}
+    assert set(listed["formats"]) == set(formats(PROJECT))
+    for name in ("protection", "protection.md", "docs/protection.md"):
+        assert cli.main(["docs", name]) == Exit.DONE
+        assert capsys.readouterr().out.startswith("# Protecting columns\n")
+    assert cli.main(["docs", "canal"]) == Exit.DONE
+    assert capsys.readouterr().out.startswith("**Written by** [Canal]")  # without dbt's marks
+    assert cli.main(["docs", "protecton"]) == Exit.NOTHING
+    assert "Did you mean protection?" in capsys.readouterr().err
 
 
 def test_the_program_is_named_as_the_shell_finds_it(tmp_path, monkeypatch):

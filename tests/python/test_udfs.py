@@ -1,51 +1,207 @@
-"""The modules of udfs/ travel with the functions that they make, and are short."""
+"""The functions of udfs/ run where neither its files nor its modules are, and are short."""
 
+import ast
 import importlib
+import io
+import json
+import re
 import subprocess
 import sys
 
+import fastavro
+import pyarrow as pa
+import pyspark.sql.functions
 import pytest
-from conftest import PROJECT
+from conftest import LANDING, PROJECT
 from pyspark import cloudpickle
 
+from cdc_lakehouse.package import PACKAGE
 from cdc_lakehouse.runtime.functions import open_package
 
+# Spark's worker on another machine, or beside a project that was made by `lakehouse init`.
 WORKER = """
 import pickle, sys
 try:
     import udfs
 except ImportError:
-    call, schemas, arguments = pickle.load(sys.stdin.buffer)
-    print(call(*arguments, *schemas))
+    answers = {}
+    for name, (sent, arguments) in pickle.load(sys.stdin.buffer).items():
+        try:
+            answers[name] = pickle.loads(sent)(*arguments).to_pylist()
+        except Exception as error:
+            answers[name] = repr(error)
+    sys.stdout.buffer.write(pickle.dumps(answers))
 """
-JSON = b'{"sql": "truncate table a", "price": 1.50}'
-
-
-@pytest.mark.parametrize(
-    ("name", "function", "arguments", "found"),
-    [
-        ("dts_avro", "decode", (b"{}", None), "it looks like JSON text"),
-        ("oceanbase_avro", "decode", (b"{}", None), "it looks like JSON text"),
-        ("oceanbase_avro", "assemble", ([b"{}"], None), "value 1 of the 1 shards"),
-        ("drs_avro", "decode", (b"{}", "avro/dts_avro.avsc"), "it looks like JSON text"),
-        ("exact_json", "exact", (JSON, "price string, sql string", "sql"), "truncate_table"),
-        ("connect_avro", "read", (b"{}", None, "op string"), "no registry header"),
-        ("ddl", "read", ("alter table a drop b",), "'column_name': 'b'"),
+KEY = "LAKEHOUSE_HASH_KEY"
+SECRET = "a key of the hash for tests, 32 and more"
+MAP = pa.map_(pa.string(), pa.string())
+ENVELOPE = {
+    "type": "record",
+    "name": "Envelope",
+    "fields": [
+        {"name": "op", "type": "string"},
+        {
+            "name": "after",
+            "type": {
+                "type": "record",
+                "name": "Value",
+                "fields": [
+                    {"name": "id", "type": "long"},
+                    {"name": "ratio", "type": "double"},
+                    {
+                        "name": "price",
+                        "type": {
+                            "type": "bytes",
+                            "scale": 2,
+                            "precision": 6,
+                            "connect.name": "org.apache.kafka.connect.data.Decimal",
+                        },
+                    },
+                ],
+            },
+        },
     ],
-)
-def test_a_worker_needs_neither_files_nor_modules(tmp_path, name, function, arguments, found):
-    """Spark sends a function as bytes; the folder of the project is not where workers are."""
-    open_package(PROJECT)
-    module = importlib.import_module(f"udfs.{name}")
-    schemas = [module.load_schemas(PROJECT)] if hasattr(module, "load_schemas") else []
-    if hasattr(module, "shape_of"):
-        arguments = [module.shape_of(a) if " string" in str(a) else a for a in arguments]
-    sent = cloudpickle.dumps((getattr(module, function), schemas, arguments))
+}
+
+
+def avro_of(name):
+    """Return the values that the fixtures of a format have in hexadecimal digits."""
+    texts = [path.read_text() for path in sorted(PROJECT.glob(f"tests/fixtures/{name}/*.sql"))]
+    return [bytes.fromhex(each) for each in re.findall(r"'((?:[0-9a-f]{2}){20,})'", "".join(texts))]
+
+
+def decoded(name, schema=None):
+    values = avro_of(name)
+    return pa.array(values, pa.binary()), pa.array([schema] * len(values), pa.string())
+
+
+def json_lines():
+    lines = [each for path in LANDING.glob("*/*.jsonl") for each in path.read_bytes().splitlines()]
+    lines += [
+        b'{"sql": "truncate table a", "price": 1.50}',
+        b'{"a": 1, "a": 2}',
+        b"[",
+        b'{"a": -0}',
+    ]
+    shape, statement = "data array<map<string, string>>, price string, sql string", "sql"
+    return (
+        pa.array(lines, pa.binary()),
+        pa.array([shape] * len(lines)),
+        pa.array([statement] * len(lines)),
+    )
+
+
+def connect_avro():
+    written = io.BytesIO(b"\0\0\0\0\1")
+    written.seek(5)
+    row = {"op": "c", "after": {"id": 7, "ratio": 0.1, "price": b"\x04\xd2"}}
+    fastavro.schemaless_writer(written, fastavro.parse_schema(ENVELOPE), row)
+    values = [written.getvalue(), b"{}"]
+    shape = "op string, after map<string, string>"
+    given = [[json.dumps(ENVELOPE)] * 2, [shape] * 2, [""] * 2]
+    return pa.array(values, pa.binary()), *map(pa.array, given)
+
+
+def debezium_image():
+    from udfs import debezium_image
+
+    types = [(f"c{number}", kind) for number, kind in enumerate(debezium_image._WRITERS)]
+    image = [(name, "1") for name, _ in types]
+    return pa.array([image], MAP), pa.array([types], MAP)
+
+
+def protected_images():
+    rules = json.dumps(
+        [["", "", "", "^email$", "hash", "silver"], ["", "", "", "m", "mask", "gold"]]
+    )
+    row = [("id", "1"), ("email", "ann@example.org"), ("name", "Ann")]
+    types = [(name, "varchar") for name, _ in row]
+    texts = [rules, "silver", None]
+    images = [pa.array([each], MAP) for each in (None, row, types)]
+    names = [pa.array([each], pa.list_(pa.string())) for each in (["crm", None, "people"], ["id"])]
+    return *(pa.array([each], pa.string()) for each in texts), *names, *images
+
+
+# Of each registered function: what it is called with, and what of it has to be in the answer.
+CALLS = {
+    "exact_json": (json_lines, "truncate_table"),
+    "connect_avro": (connect_avro, "data.Decimal(6,2)"),
+    "debezium_image": (debezium_image, "1970-01-0"),
+    "read_ddl": (lambda: [pa.array(["alter table a drop b", "truncate table t"])], "'b'"),
+    "decode_dts_avro": (lambda: decoded("dts_avro"), "'UPDATE'"),
+    "decode_oceanbase_avro": (lambda: decoded("oceanbase_avro"), "'INSERT'"),
+    "assemble_oceanbase_avro": (
+        lambda: (pa.array([avro_of("oceanbase_avro")[:1]]), pa.array([None], pa.string())),
+        "shards",
+    ),
+    "oceanbase_shard": (lambda: decoded("oceanbase_avro"), "'total'"),
+    "decode_drs_avro": (lambda: decoded("drs_avro", "avro/dts_avro.avsc"), "'INSERT'"),
+    "protected_images": (protected_images, "'name', 'Ann'"),
+    "pseudonym": (lambda: [pa.array(["ann@example.org", None])], "None"),
+}
+
+
+class Session:
+    """What `register` sees of a session: it keeps the functions, by their names in SQL."""
+
+    def __init__(self):
+        self.udf, self.functions = self, {}
+
+    def register(self, name, function):
+        self.functions[name] = function
+
+
+@pytest.fixture(scope="module")
+def registered(tmp_path_factory):
+    """The functions of the package as a project without udfs/ has them."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pyspark.sql.functions, "arrow_udf", lambda function, kind: function)
+        session, project = Session(), tmp_path_factory.mktemp("project")
+        (folder, _) = open_package(project)
+        assert folder == PACKAGE / "udfs"
+        for path in sorted(folder.glob("[!_]*.py")):
+            importlib.import_module(f"udfs.{path.stem}").register(session, project)
+        yield session.functions
+
+
+def test_every_function_runs_without_files_and_modules(registered, tmp_path, monkeypatch):
+    """Spark sends a function as bytes; no folder with udfs/ is where workers are.
+
+    A registered function that CALLS does not have is a failure: give it a line there.
+    """
+    monkeypatch.setenv(KEY, SECRET)
+    assert registered.keys() == CALLS.keys()
+    arguments = {name: tuple(given()) for name, (given, _) in CALLS.items()}
+    answers = {name: registered[name](*given).to_pylist() for name, given in arguments.items()}
+    missing = [name for name, (_, found) in CALLS.items() if found not in str(answers[name])]
+    assert missing == []
+    # After the call: what a function has remembered by then is sent, too.
+    calls = {n: (cloudpickle.dumps(registered[n]), given) for n, given in arguments.items()}
+    assert not [name for name, (sent, _) in calls.items() if SECRET.encode() in sent]
     # -I: neither the folder nor PYTHONPATH says where modules are.
     worker = [sys.executable, "-I", "-c", WORKER]
+    sent = cloudpickle.dumps(calls)
     done = subprocess.run(worker, input=sent, capture_output=True, cwd=tmp_path, check=False)
     assert done.stderr == b""
-    assert found in done.stdout.decode()
+    said = cloudpickle.loads(done.stdout)
+    assert {name: said[name] for name in said if repr(said[name]) != repr(answers[name])} == {}
+
+
+def test_nothing_in_udfs_needs_its_module_where_it_runs():
+    """functools' caches are pickled by reference, and so is what a function imports as it runs."""
+    faults = []
+    for path in sorted(PROJECT.glob("udfs/*.py")):
+        tree = ast.parse(path.read_text())
+        nodes = [(node, node in tree.body) for node in ast.walk(tree)]
+        for node, is_global in nodes:
+            names = [alias.name for alias in getattr(node, "names", []) if hasattr(alias, "name")]
+            module = getattr(node, "module", None) or ""
+            if module == "functools" or "functools" in names:
+                faults.append(f"{path.name}:{node.lineno}: remembered() does what functools does")
+            is_own = module.startswith("udfs") or any(n.startswith("udfs") for n in names)
+            if isinstance(node, ast.Import | ast.ImportFrom) and is_own and not is_global:
+                faults.append(f"{path.name}:{node.lineno}: import it at the top of the file")
+    assert faults == []
 
 
 def test_no_module_is_longer_than_300_lines():

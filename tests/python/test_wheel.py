@@ -1,25 +1,30 @@
 """A project of a user: `lakehouse init` of an installed wheel, outside of the checkout."""
 
 import csv
+import hmac
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from io import StringIO
 from pathlib import Path
 
 import acme
 import pytest
+from conftest import PROJECT
 from installed import Environment, build_wheel
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from test_scenarios import SCENARIOS
 
 from cdc_lakehouse.console.commands.init import make_project, project_name
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.gold.add_table import Gold
 from cdc_lakehouse.gold.source_tables import SourceTable
-from cdc_lakehouse.package import PACKAGE, has_silver, sources
+from cdc_lakehouse.package import PACKAGE, RELEASE, has_silver, sources
 from cdc_lakehouse.routes import formats
 from cdc_lakehouse.runtime import jars
 from cdc_lakehouse.runtime.functions import open_package, register_functions
@@ -136,6 +141,74 @@ def test_the_project_goes_on_through_an_upgrade(environment, shop, tmp_path):
 def _is_of_user(shop, path):
     made = (".lakehouse", "target", "logs")
     return path.is_file() and path.relative_to(shop).parts[0] not in made
+
+
+@pytest.mark.long
+def test_the_wheel_brings_what_it_needs(tmp_path, monkeypatch):
+    """Into an empty environment, without constraints; with a column that a Python function hashes.
+
+    The environment knows this checkout by nothing, and the project's folder has no udfs/.
+    """
+    key = "a key of the hash for tests, 32 and more"
+    monkeypatch.setenv("LAKEHOUSE_HASH_KEY", key)
+    wheel = build_wheel(tmp_path, "90.3")
+    environment = Environment(tmp_path / "venv", wheel, resolves=True)
+    done = environment.lakehouse("init", "shop", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    shop = tmp_path / "shop"
+    with open(shop / "seeds" / "topics.csv", "a") as topics:
+        topics.write("shop.orders,canal,,,,\n")
+    protected = "database,schema,table,column,method,layer\nshop,,orders,status,hash,silver\n"
+    (shop / "seeds" / "protected_columns.csv").write_text(protected)
+    rows_sent = [{"id": str(number), "status": "paid", "total": "1.5"} for number in (1, 2)]
+    land(shop, "shop.orders", "1.jsonl", [canal(int(r["id"]), "INSERT", r) for r in rows_sent])
+    run, show = "lakehouse run files ../landing --test", "lakehouse show gold.orders"
+    said = environment.type(run, "lakehouse add-table --all", run, ORDERS, show, cwd=shop)
+    hashed = hmac.digest(key.encode(), b"paid", "sha256").hex()
+    assert rows(said, ORDERS) == [
+        {"id": number, "status": hashed, "total": "1.50"} for number in ("1", "2")
+    ]
+    assert hashed[:10] in said.partition(f"$ {show}\n")[2]
+
+
+def test_what_is_installed_knows_its_release_and_has_its_pages(environment, shop):
+    assert environment.lakehouse("--version", cwd=shop).stdout == "lakehouse 90.1\n"
+    assert (shop / "requirements.txt").read_text() == "cdc_lakehouse==90.1\n"
+    # Each page that the project's README names, and how to upgrade.
+    named = re.findall(r"lakehouse docs (\w+)", (shop / "README.md").read_text())
+    assert {"formats", "protection", "upgrading"} <= set(named)
+    for page in sorted({*named}):
+        done = environment.lakehouse("docs", page, cwd=shop)
+        assert done.stdout.startswith("# "), done.stderr
+
+
+def test_the_release_is_the_same_everywhere():
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())
+    attribute = project["tool"]["setuptools"]["dynamic"]["version"]["attr"]
+    assert attribute == "cdc_lakehouse.package.RELEASE"
+    for path in ("dbt_project.yml", "src/dbt/include/lakehouse/dbt_project.yml"):
+        assert f"\nversion: {RELEASE}\n" in (PROJECT / path).read_text()
+    changes = (PROJECT / "CHANGELOG.md").read_text()
+    released = re.findall(r"(?m)^## (\d+\.\d+\.\d+)", changes)
+    assert released[0] == RELEASE
+    for text in re.split(r"(?m)^## (?=\d)", changes)[1:-1]:  # all but the first release
+        assert "### What an upgrade does\n" in text
+
+
+def test_the_wheel_asks_for_what_the_tests_have():
+    """constraints.txt does not reach users: what pip may take for them has to have been tried."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    pins = dict(
+        line.split("==") for line in (PROJECT / "constraints.txt").read_text().split() if line
+    )
+    pins = {canonicalize_name(name): version for name, version in pins.items()}
+    asked = [Requirement(text) for text in project["dependencies"]]
+    assert {each.name: pins[canonicalize_name(each.name)] in each.specifier for each in asked} == {
+        each.name: True for each in asked
+    }
+    (dbt,) = (each for each in asked if each.name == "dbt-core")
+    # It needs dbt-core-experimental-parser, whose installation downloads from a code host.
+    assert not any(version in dbt.specifier for version in ("1.12.0", "1.12.6", "1.13.0"))
 
 
 def test_init_writes_into_no_folder_that_has_something(environment, shop):

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 from cdc_lakehouse.delta.log import is_table, transaction_version
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.package import BUILT_BY, RELEASE
 from cdc_lakehouse.runtime.locks import hold_bronze
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.sql import identifier, quoted
@@ -88,7 +89,8 @@ SCHEMA_COLUMNS = (
 # before it was switched on.
 MESSAGE_CLAUSES = (
     "partitioned by (format) comment 'What the topics delivered, byte for byte' tblproperties "
-    "('delta.enableChangeDataFeed' = 'true', 'delta.enableRowTracking' = 'true')"
+    "('delta.enableChangeDataFeed' = 'true', 'delta.enableRowTracking' = 'true',"
+    f" '{BUILT_BY}' = '{RELEASE}')"
 )
 FILE_CLAUSES = "comment 'The files that brought messages; written before their messages are'"
 OPERATION_CLAUSES = "comment 'The audit: every operation that changed or removed landed messages'"

@@ -2,13 +2,13 @@
 
 import argparse
 import sys
-from importlib.metadata import version
 from typing import NoReturn
 
 from cdc_lakehouse.console.commands import (
     add_format,
     add_table,
     backfill,
+    docs,
     erase,
     ingest,
     init,
@@ -24,6 +24,7 @@ from cdc_lakehouse.console.commands import (
 from cdc_lakehouse.console.output import Output, add_json
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.exits import Exit
+from cdc_lakehouse.package import RELEASE
 
 # In the order of `lakehouse --help`. Each command gets --json here, and says through
 # `options.output` what it did. A family imports what it runs where it runs it, so that
@@ -43,6 +44,7 @@ FAMILIES = (
     add_table,
     add_format,
     erase,
+    docs,
 )
 
 
@@ -99,8 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="lakehouse", description="Land change messages and look at the tables made of them."
     )
-    released = f"lakehouse {version('cdc_lakehouse')}"
-    parser.add_argument("--version", action="version", version=released)
+    parser.add_argument("--version", action="version", version=f"lakehouse {RELEASE}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for family in FAMILIES:
         family.add(commands)

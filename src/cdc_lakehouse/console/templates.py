@@ -1,12 +1,21 @@
 """Files that a command writes for a person: copies of templates, with names of the person's own."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from cdc_lakehouse.errors import LakehouseError
 
 
-def copy_template(template: Path, folder: Path, words: dict[str, str]) -> list[Path]:
+def copy_template(
+    template: Path,
+    folder: Path,
+    words: dict[str, str],
+    is_wanted: Callable[[Path], bool] = lambda path: True,
+) -> list[Path]:
     """Copy the files below `template` into `folder`, each word replaced in paths and in texts.
+
+    Args:
+        is_wanted: tells of a file of the template whether it is copied.
 
     Returns:
         The files that were written, relative to `folder`.
@@ -15,7 +24,7 @@ def copy_template(template: Path, folder: Path, words: dict[str, str]) -> list[P
         LakehouseError: a file is there already, which is found before any is written, or one
             cannot be written.
     """
-    sources = sorted(path for path in template.rglob("*") if path.is_file())
+    sources = sorted(path for path in template.rglob("*") if path.is_file() and is_wanted(path))
     copies = {Path(_replaced(str(each.relative_to(template)), words)): each for each in sources}
     for path in copies:
         if (folder / path).exists():

@@ -8,13 +8,20 @@ from dbt.adapters.base.relation import BaseRelation
 from cdc_lakehouse.delta import statements
 from cdc_lakehouse.engine import typed_values
 from cdc_lakehouse.engine.changes import Changes
-from cdc_lakehouse.engine.columns import KNOWN_AT
+from cdc_lakehouse.engine.columns import KNOWN_AT, VERSION_COLUMNS
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_relations import Function, beside, function_of, plain_of, storage_of
 from cdc_lakehouse.engine.judged_rows import RULES, JudgedRows
 from cdc_lakehouse.engine.latest_changes import TableChanges
 from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
 from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, PARTIAL_MOVES, PARTIAL_ROWS
+from cdc_lakehouse.package import BUILT_BY, RELEASE
+
+# The columns that tell whether a message says the same as it did.
+IDENTITY = (
+    *("_topic", "_partition", "_offset", "_row_number"),
+    *("_sequence", "_fingerprint", "_committed_at"),
+)
 
 
 @dataclass(frozen=True)
@@ -107,6 +114,11 @@ class GoldTable:
         digest = self.judged_rows.digest
         return statements.settings({RULES: digest}) if digest else ""
 
+    @property
+    def unfinished(self) -> str:
+        """The clause of that view while the others are still of what the table was before."""
+        return statements.settings({RULES: "unfinished"})
+
     # The view of changes whose key is missing.
 
     @property
@@ -137,8 +149,7 @@ class GoldTable:
     @property
     def identity(self) -> str:
         """What tells whether a message says the same as it did."""
-        names = "_topic, _partition, _offset, _row_number, _sequence, _fingerprint, _committed_at"
-        return f"struct({names})"
+        return f"struct({', '.join(IDENTITY)})"
 
     @property
     def as_of(self) -> Function:
@@ -156,17 +167,18 @@ class GoldTable:
         return Changes(is_partial=True)
 
     @property
-    def add_known_at(self) -> str | None:
-        """The statement that gives a history from before it a column that its views read."""
-        is_added = self.model.is_history and KNOWN_AT in self.altered
-        return (
-            f"alter table {self.storage} add columns ({KNOWN_AT} timestamp)" if is_added else None
-        )
+    def is_of_older_layout(self) -> bool:
+        """Whether another release has built it: its views name columns that it does not have."""
+        return any(name.startswith("_") or name in VERSION_COLUMNS for name in self.altered)
 
     @property
     def keeps_times(self) -> bool:
-        """Whether the rows are a history's that is built again: it remembers what it knew when."""
-        return self.model.is_history and self.rebuild
+        """Whether the rows are a history's that is built again: it remembers what it knew when.
+
+        One of an older layout may lack what tells its changes apart, and when it knew each.
+        """
+        is_known = not {KNOWN_AT, *IDENTITY}.intersection(self.altered)
+        return self.model.is_history and self.rebuild and is_known
 
     @property
     def is_up_to_date(self) -> bool:
@@ -229,6 +241,7 @@ class GoldTable:
             "delta.enableDeletionVectors": "true",
             DEFINITION: self.model.definition,
             KIND: self.model.kind,
+            BUILT_BY: RELEASE,
             PARTIAL_ROWS: "none",
             PARTIAL_MOVES: "none",
         }

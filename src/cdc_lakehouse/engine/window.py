@@ -9,6 +9,7 @@ from cdc_lakehouse.delta import statements
 from cdc_lakehouse.delta.stored_columns import changed_columns, columns_to_add
 from cdc_lakehouse.engine.loss import LostRows, refuse_protection, refuse_rebuild
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.package import BUILT_BY, RELEASE
 from cdc_lakehouse.protection import FILE, lines_done
 from cdc_lakehouse.sql import identifier
 
@@ -163,7 +164,8 @@ class Window:
 
     @property
     def _properties(self) -> dict[str, str]:
-        return PROPERTIES | ({PROTECTED: self.protected} if self.protected else {})
+        protected = {PROTECTED: self.protected} if self.protected else {}
+        return PROPERTIES | {BUILT_BY: RELEASE} | protected
 
     @property
     def _names(self) -> list[str]:

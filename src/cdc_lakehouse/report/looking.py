@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.gold.add_table import Gold
 from cdc_lakehouse.gold.source_tables import SourceTable as NamedTable
-from cdc_lakehouse.package import PRODUCT
+from cdc_lakehouse.package import RELEASE
 from cdc_lakehouse.report import facts, questions
 from cdc_lakehouse.report.masking import masked_statement, sample_text
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
@@ -87,7 +86,7 @@ class Looker:
         return facts.Facts(
             name=lakehouse_dir().name,
             made_at=time.time(),
-            release=version(PRODUCT),
+            release=RELEASE,
             has_values=self._has_values,
             span_seconds=span,
             problems=tuple(self._problems),

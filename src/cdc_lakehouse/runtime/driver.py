@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark import SparkConf, SparkContext
 
 from cdc_lakehouse.errors import cannot_write
-from cdc_lakehouse.runtime import class_archive, standalone
+from cdc_lakehouse.runtime import class_archive, spark_log, standalone
 from cdc_lakehouse.runtime.jars import installed_jars
 from cdc_lakehouse.runtime.java import find_java, java_locale
 from cdc_lakehouse.runtime.worker_packages import python_of_workers
@@ -113,11 +113,12 @@ def end_java() -> None:
 
 @contextmanager
 def standard_error_to(path: Path) -> Iterator[None]:
-    """Let the processes that start meanwhile write their standard error to a file."""
+    """Let the processes that start meanwhile write their standard error to a file, kept short."""
     try:
         log = open(path, "ab")  # noqa: SIM115 - closed below
     except OSError as error:
         raise cannot_write(path, error) from None
+    spark_log.keep_short(path)
     kept = os.dup(2)
     with log:
         os.dup2(log.fileno(), 2)

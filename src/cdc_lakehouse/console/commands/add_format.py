@@ -11,6 +11,8 @@ from cdc_lakehouse.exits import Exit
 from cdc_lakehouse.package import PACKAGE
 
 TEMPLATE = Path(__file__).parents[2] / "format_template"
+# What a format of one's own begins with if it is to be small: of the scenarios these.
+FEWEST = ("insert", "update", "delete", "wrong_type")
 # The list of macros/formats.sql, a name a line.
 LIST = re.compile(r"\[[ \t]*\n((?:[ \t]*'\w+',[ \t]*\n)*)[ \t]*\]")
 
@@ -21,6 +23,11 @@ def add(commands: Commands) -> None:
         "add-format", help="write the model, unit tests and page of a format, to be filled in"
     )
     command.add_argument("name", metavar="NAME", help="of the format, such as maxwell_json")
+    command.add_argument(
+        "--minimal",
+        action="store_true",
+        help=f"begin with the tests {', '.join(FEWEST)}; default: one of every scenario",
+    )
     command.set_defaults(run=_add_format)
     add_project(command)
 
@@ -29,7 +36,7 @@ def _add_format(options: argparse.Namespace) -> Exit:
     """Write the files of a format and print what to do next."""
     project = enter_project(options.project_dir)
     name = options.name
-    written = write_format(project, name)
+    written = write_format(project, name, options.minimal)
     fixtures = f"tests/fixtures/{name}"
     own = [path for path in written if not path.startswith(f"{fixtures}/")]
     text = (
@@ -43,8 +50,11 @@ def _add_format(options: argparse.Namespace) -> Exit:
     return Exit.DONE
 
 
-def write_format(project: Path, name: str) -> list[str]:
+def write_format(project: Path, name: str, is_minimal: bool = False) -> list[str]:
     """Write the files of a format, and its name into macros/formats.sql.
+
+    Args:
+        is_minimal: write the fewest tests.
 
     Returns:
         The files, relative to the project; the list of formats last.
@@ -67,12 +77,29 @@ def write_format(project: Path, name: str) -> list[str]:
             f"{path} has no list in which each name has a line of its own. Write it as "
             "`lakehouse init` does, which makes a new project with such a file."
         )
-    written = copy_template(TEMPLATE, project, {"my_format": name})
+    written = copy_template(
+        TEMPLATE, project, {"my_format": name}, _is_of_fewest if is_minimal else lambda path: True
+    )
     try:
         path.write_text(listed)
+        if is_minimal:
+            tests = project / "models" / "silver" / name / f"_{name}.yml"
+            tests.write_text(with_fewest_tests(tests.read_text()))
     except OSError as error:
         raise not_written(path, error) from None
     return [*map(str, written), "macros/formats.sql"]
+
+
+def _is_of_fewest(path: Path) -> bool:
+    return path.suffix != ".sql" or path.stem.partition("__")[2] in ("", *FEWEST)
+
+
+def with_fewest_tests(text: str) -> str:
+    """Return the YAML of a format with those of its unit tests that FEWEST names."""
+    head, *tests = re.split(r"\n(?=  - name: \w+__\w+\n)", text)
+    names = tuple(f"__{scenario}" for scenario in FEWEST)
+    kept = [each for each in tests if each.partition("\n")[0].endswith(names)]
+    return "\n".join([head, *kept]).rstrip("\n") + "\n"
 
 
 def _check_name(project: Path, name: str) -> None:

@@ -2,14 +2,13 @@
 
 import argparse
 import re
-from importlib.metadata import version
 from pathlib import Path
 
 from cdc_lakehouse.console.commands.project import Commands
 from cdc_lakehouse.console.templates import copy_template, not_written
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.exits import Exit
-from cdc_lakehouse.package import PRODUCT
+from cdc_lakehouse.package import PRODUCT, RELEASE
 
 TEMPLATE = Path(__file__).parents[2] / "project_template"
 # Packages that dbt loads beside the project; it refuses a second one of a name.
@@ -61,7 +60,7 @@ def make_project(folder: Path) -> None:
         raise LakehouseError(
             f"{folder} is not empty. Name a folder that is not there yet, or an empty one."
         )
-    words = {"my_project": project_name(folder.resolve().name), "my_version": version(PRODUCT)}
+    words = {"my_project": project_name(folder.resolve().name), "my_version": RELEASE}
     copy_template(TEMPLATE, folder, {"gitignore": ".gitignore", **words})
 
 

@@ -6,7 +6,9 @@ from functools import partial
 
 from cdc_lakehouse.console.commands.ingest import add_sources
 from cdc_lakehouse.console.commands.project import Commands, enter_project
+from cdc_lakehouse.console.next_steps import program
 from cdc_lakehouse.exits import Exit
+from cdc_lakehouse.package import has_silver
 
 
 def add(commands: Commands) -> None:
@@ -31,5 +33,7 @@ def _run(options: argparse.Namespace) -> Exit:
     land = partial(options.land, options, project_dir)
     report = run(land, path, options.test, options.show)
     text = f"\n{report.overview.text()}" if report.overview else ""
+    if report.overview and has_silver(project_dir):  # the sample project: it is not a user's
+        text += f"\nYour own: {program()} init ../NAME"
     options.output.tell(report.document(), text)
     return report.exit_code

@@ -28,7 +28,9 @@ def _setup(options: argparse.Namespace) -> Exit:
     """Fetch the Java libraries that pyspark does not bring, and archive their classes."""
     from cdc_lakehouse.operate.archive_classes import make_archive
     from cdc_lakehouse.runtime.jars import FOLDER, fetch_jars, fetch_storage_jars
+    from cdc_lakehouse.runtime.progress import say
 
+    say("fetches the Java libraries of Delta and Kafka")
     jars = fetch_jars()
     document, lines = {"folder": FOLDER, "jars": jars}, [f"{len(jars)} jars in {FOLDER}"]
     if options.storage:
@@ -39,6 +41,7 @@ def _setup(options: argparse.Namespace) -> Exit:
 
         packed = document["worker_packages"] = pack(options.cluster)
         lines.append(f"{', '.join(packed)} in {ARCHIVE}")
+    say("archives Java's classes, some minutes at most: each later start takes 4 s less")
     if reason := make_archive():
         lines.append(f"No archive of Java's classes, so each start takes longer: {reason}")
     options.output.tell(document | {"problem": reason or None}, "\n".join(lines))

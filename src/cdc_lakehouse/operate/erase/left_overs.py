@@ -1,11 +1,11 @@
 """What Spark has written beside the tables."""
 
-import os
 import shutil
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse.runtime import spark_log
 from cdc_lakehouse.runtime.paths import lakehouse_dir, storage_scheme, work_dir
 from cdc_lakehouse.storage.files import remove_tree
 
@@ -29,4 +29,4 @@ def remove_left_overs(spark: SparkSession) -> None:
     for blocks in disk.localDirsString():
         for path in Path(blocks).glob("*/*"):
             path.unlink()
-    os.truncate(work_dir() / "spark.log", 0)  # Java goes on writing at its end
+    spark_log.empty(work_dir() / "spark.log")

@@ -34,7 +34,7 @@ class GoldRun(TableRun):
             self.macros["nothing_new"]()
         elif table.read is None:
             self._build()
-            if self._names_columns_anew:
+            if self._views_wait:
                 self._make_views()
             if self._functions_wait:
                 self._make_functions()
@@ -52,10 +52,11 @@ class GoldRun(TableRun):
         table = self.table
         if not table.needs_views:
             return
-        if table.add_known_at:
-            self.adapter.execute(table.add_known_at)
-        if not self._names_columns_anew:
+        if not self._views_wait:
             self._make_views()
+        elif self.adapter.is_known(table.problems):
+            # A run that is killed before it makes them leaves it to the next.
+            self.adapter.execute(f"alter view {table.problems} set {table.unfinished}")
         if not self._functions_wait:
             self._make_functions()
             return
@@ -64,15 +65,16 @@ class GoldRun(TableRun):
             self.adapter.execute(f"drop function if exists {function}")
 
     @property
-    def _names_columns_anew(self) -> bool:
+    def _views_wait(self) -> bool:
         """Whether the views name columns that the table has only once it is built again."""
         table = self.table
-        return table.needs_views and table.rebuild and bool(table.model.row_rules)
+        is_judged = table.rebuild and bool(table.model.row_rules)
+        return table.needs_views and (is_judged or table.is_of_older_layout)
 
     @property
     def _functions_wait(self) -> bool:
         """Whether the functions name columns that the table or its views do not have yet."""
-        return self.table.needs_views and (self._names_columns_anew or bool(self.table.altered))
+        return self.table.needs_views and (self._views_wait or bool(self.table.altered))
 
     def _make_views(self) -> None:
         """Make the views; a view keeps the settings of Spark with which it was made."""
