@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from hashlib import md5, sha256
 from pathlib import Path
 
+from cdc_lakehouse import seeds
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import pattern_of
-from cdc_lakehouse.seeds import read_seed
 from cdc_lakehouse.sql import quoted
 
 FILE = Path("seeds", "protected_columns.csv")
@@ -144,12 +144,13 @@ def read_protection(
         needs_key: whether values are hashed; to look at SQL, none are.
 
     Raises:
-        LakehouseError: the file is wrong, then the text names the line; or there is no good key.
+        LakehouseError: the file is wrong, then the text names all wrong lines; or there is no good
+            key.
     """
     path = Path(project_dir, FILE)
     if not path.exists():
         return Protection()
-    lines = read_seed(path, lambda reader: _checked(path, reader))
+    lines = seeds.read_seed(path, _header_problem, _checked)
     key = environment.get(KEY, "")
     if lines and needs_key and len(key) < SHORTEST_KEY:
         found = f"has {len(key)} characters" if key else "is not set"
@@ -161,37 +162,28 @@ def read_protection(
     return Protection(tuple(lines), key_number(key) if key else "")
 
 
-def _checked(path: Path, reader) -> list[Line]:
-    header = next(reader, [])
-    if sorted(header) != sorted(COLUMNS):
-        raise LakehouseError(
-            f"{path}, line 1: the header is {','.join(header) or 'empty'}. "
-            f"It must name these columns: {','.join(COLUMNS)}."
-        )
+def _header_problem(header: list[str]) -> str | None:
+    if sorted(header) == sorted(COLUMNS):
+        return None
+    return (
+        f"the header is {','.join(header) or 'empty'}. "
+        f"It must name these columns: {','.join(COLUMNS)}."
+    )
+
+
+def _checked(found: Iterable[seeds.Line]) -> list[Line]:
     lines: list[Line] = []
-    for texts in reader:
-        where = f"{path}, line {reader.line_num}"
-        if not texts:
-            continue
-        if len(texts) != len(header):
-            raise LakehouseError(
-                f"{where}: {len(texts)} fields where the header has {len(header)}. "
-                "Write one comma between two columns, also where the schema is empty."
-            )
-        line = Line(reader.line_num, **dict(zip(header, map(str.strip, texts), strict=True)))
+    for read in found:
+        line = Line(read.number, **read.texts)
         for name in ("database", "table", "column"):
             if not getattr(line, name):
-                raise LakehouseError(f"{where}: the {name} is empty. Name it, or write * for any.")
+                read.refuse(f"the {name} is empty. Name it, or write * for any.")
         for name, known in (("method", METHODS), ("layer", LAYERS)):
             if getattr(line, name) not in known:
-                raise LakehouseError(
-                    f"{where}: unknown {name} {getattr(line, name)!r}. Use one of "
-                    f"{', '.join(known)}."
-                )
+                said = seeds.use_one_of(getattr(line, name), known)
+                read.refuse(f"unknown {name} {getattr(line, name)!r}. {said}")
         twice = next((each for each in lines if each.patterns == line.patterns), None)
         if twice:
-            raise LakehouseError(
-                f"{where}: the same columns are in line {twice.number}. Delete one line."
-            )
+            read.refuse(f"the same columns are in line {twice.number}. Delete one line.")
         lines.append(line)
     return lines

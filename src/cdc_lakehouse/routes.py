@@ -2,17 +2,25 @@
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import MISSING, asdict, dataclass, fields
+from functools import cache
 from pathlib import Path
+from zoneinfo import available_timezones
 
-from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.package import PACKAGE
-from cdc_lakehouse.seeds import read_seed
+from cdc_lakehouse.seeds import Line, read_seed, use_one_of
 
 UNROUTED = "unrouted"
 # The topic and the format of full extracts of tables. Kafka has no topic with a colon in its name.
 EXTRACT_TOPIC, EXTRACT = "extract:", "full_extract"
 NAMES_IN_TOPIC = ("database", "schema", "table")
+# What Java takes for a time zone beside the IANA's names: offsets, and names of three letters.
+OFFSET = re.compile(r"Z|(?:UTC|GMT|UT)?[+-](?:\d|0\d|1[0-8])(?::?[0-5]\d(?::?[0-5]\d)?)?")
+SHORT_ZONES = (
+    "ACT AET AGT ART AST BET BST CAT CNT CST CTT EAT ECT EST HST IET IST JST MIT MST NET NST PLT "
+    "PNT PRT PST SST UT VST"
+)
 
 
 @dataclass(frozen=True)
@@ -118,70 +126,75 @@ def read_routes(project_dir: Path) -> Routes:
     """Read and check the project's seeds/topics.csv.
 
     Raises:
-        LakehouseError: the file is missing or wrong; the text names file and line.
+        LakehouseError: the file is missing or wrong; the text names all wrong lines.
     """
     path = Path(project_dir, "seeds", "topics.csv")
-    return Routes(read_seed(path, lambda reader: _checked(path, reader, Path(project_dir))))
+    known = formats(Path(project_dir))
+    return Routes(read_seed(path, _header_problem, lambda lines: _routes(lines, known)))
 
 
-def _checked(path, reader, project_dir: Path) -> list[Route]:
-    header = next(reader, [])
-    missing = [name for name in COLUMNS if name not in header]
-    if missing:
-        raise LakehouseError(
-            f"{path}, line 1: the header lacks {', '.join(missing)}. "
+def _header_problem(header: list[str]) -> str | None:
+    if missing := [name for name in COLUMNS if name not in header]:
+        return (
+            f"the header lacks {', '.join(missing)}. "
             f"It must name these columns: {','.join(COLUMNS)}."
         )
-    unknown = [name for name in header if name not in COLUMNS + FURTHER_COLUMNS]
-    if unknown:
-        raise LakehouseError(
-            f"{path}, line 1: unknown columns: {', '.join(unknown)}. Beside {','.join(COLUMNS)} "
+    if unknown := [name for name in header if name not in COLUMNS + FURTHER_COLUMNS]:
+        return (
+            f"unknown columns: {', '.join(unknown)}. Beside {','.join(COLUMNS)} "
             f"the file may have {','.join(FURTHER_COLUMNS)}."
         )
+    return None
+
+
+def _routes(lines: Iterable[Line], known: list[str]) -> list[Route]:
     routes: dict[str, Route] = {}
-    known = formats(project_dir)
-    for texts in reader:
-        where = f"{path}, line {reader.line_num}"
-        if not texts:
-            continue
-        if len(texts) != len(header):
-            raise LakehouseError(
-                f"{where}: {len(texts)} fields where the header has {len(header)}. "
-                "Write one comma between two columns, also where a column is empty."
-            )
-        line = dict(zip(header, texts, strict=True))
-        route = Route(**line)
+    for line in lines:
+        route = Route(**line.texts)
         if not route.topic:
-            raise LakehouseError(f"{where}: the topic is empty. Name a topic or delete the line.")
-        if route.topic in routes:
-            raise LakehouseError(f"{where}: {route.topic!r} is already above. Delete one line.")
+            line.refuse("the topic is empty. Name a topic or delete the line.")
+        elif route.topic in routes:
+            line.refuse(f"{route.topic!r} is already above. Delete one line.")
         if route.format not in known:
-            raise LakehouseError(
-                f"{where}: unknown format {route.format!r}. Use one of "
-                f"{', '.join(known)}, or add models/silver/{route.format}/."
-            )
-        _check_names(where, route)
+            others = f"add models/silver/{route.format}/" if route.format else ""
+            said = use_one_of(route.format, known, others)
+            line.refuse(f"unknown format {route.format!r}. {said}")
+        if not is_time_zone(zone := route.time_zone):
+            said = use_one_of(zone, time_zones(), listed="the IANA's names, such as Asia/Shanghai")
+            line.refuse(f"unknown time zone {zone!r}. {said} Nothing means UTC.")
+        _check_names(line, route)
         routes[route.topic] = route
     return list(routes.values())
 
 
-def _check_names(where: str, route: Route) -> None:
+def is_time_zone(name: str) -> bool:
+    """Tell whether Spark, and so silver, knows a time zone; an empty name is UTC."""
+    return not name or name in time_zones() or OFFSET.fullmatch(name) is not None
+
+
+@cache
+def time_zones() -> frozenset[str]:
+    """Return the names of time zones."""
+    return frozenset(available_timezones()) | set(SHORT_ZONES.split())
+
+
+def _check_names(line: Line, route: Route) -> None:
     names = re.findall(r"\{(.*?)\}", route.topic_pattern)
     if route.topic_pattern and (
         not names or not set(names) <= set(NAMES_IN_TOPIC) or len(names) > len(set(names))
     ):
-        raise LakehouseError(
-            f"{where}: the topic_pattern is {route.topic_pattern!r}. Write the topic's name with "
+        line.refuse(
+            f"the topic_pattern is {route.topic_pattern!r}. Write the topic's name with "
             "{database}, {schema} or {table} in the place of each: server1.{database}.{table}."
         )
     if route.key and not all(name.strip() for name in route.key.split(",")):
-        raise LakehouseError(
-            f"{where}: the key {route.key!r} names an empty column. "
+        line.refuse(
+            f"the key {route.key!r} names an empty column. "
             'Write the columns of the key with commas between them, in quotes: "order_id,line".'
         )
     if route.missing_columns not in ("", "null", "absent"):
-        raise LakehouseError(
-            f"{where}: missing_columns is {route.missing_columns!r}. Write null if a column that "
+        line.refuse(
+            f"missing_columns is {route.missing_columns!r}. Write null if a column that "
             "a message lacks is null in the source, absent if it is not known."
         )
 

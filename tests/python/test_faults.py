@@ -92,11 +92,12 @@ def test_a_full_disk(laboratory, tmp_path):
         assert_one_line(command(*ingest), *full)
         disk.leave(free=start // 2, limit=MEBIBYTE)
         assert_one_line(command(*ingest), disk.reason, "Free room")
+        named = (f"{landing}/large.parquet", "Free room")
         disk.leave(free=start + size // 2, limit=size // 2)
-        assert_one_line(command(*ingest), *full)
+        assert_one_line(command(*ingest), *named, code=1)
         disk.leave(free=start + size * 5 // 4, limit=size // 2)
         if disk.is_mounted:  # a limit on files lets no second copy fail where the first did not
-            assert_one_line(command(*ingest), disk.reason, "Free room")
+            assert_one_line(command(*ingest), *named, code=1)
         disk.empty()
         landed = command(*ingest)
         assert landed.process.returncode == 0, landed.said

@@ -159,9 +159,82 @@ def test_line_files_keep_their_partition_and_changed_ones_land_again(lake):
         (1, 1, b"d"),
         (2, 0, b"a"),
     ]
-    said = ingest_text(lake.ingest())
-    assert said == "Nothing to land: 3 files found, none of them new and sound."
+    assert ingest_text(lake.ingest()) == "Nothing to land: 3 files found, all landed before."
+    lake.put("shop.orders/d.doc", b"d\n")
+    said = ingest_text(lake.ingest()).splitlines()
+    assert said[:2] == ["Nothing to land: 3 files found, all landed before.", "Not landed (1):"]
     assert lake.commits() == 3
+
+
+# What the steps of one file write, and under which numbers the lines are afterwards.
+ANEW = {
+    "overwritten": ([b"a\nb\n", b"c\nd\n"], {0: [b"a", b"b"], 1: [b"c", b"d"]}),
+    "overwritten, longer": ([b"a\nb\n", b"c\nd\nb\n"], {0: [b"a", b"b"], 1: [b"c", b"d", b"b"]}),
+    "grown": ([b"a\n", b"a\nb\n", b"a\nb\nc\n"], {0: [b"a", b"b", b"c"]}),
+    "copytruncate": ([b"a\nb\n", b"", b"c\n", b"c\nd\n"], {0: [b"a", b"b"], 1: [b"c", b"d"]}),
+    "begun empty": ([b"", b"a\n"], {0: [b"a"]}),
+    "shrunk, then grown": ([b"a\nb\n", b"a\n", b"a\nc\n"], {0: [b"a", b"b"], 1: [b"a", b"c"]}),
+    "shrunk, then as it was": ([b"a\nb\n", b"a\n", b"a\nb\nc\n"], {0: [b"a", b"b", b"c"]}),
+    "half a line": ([b"a\nb", b"a\nbc\n"], {0: [b"a", b"b"], 1: [b"a", b"bc"]}),
+    "no last newline": ([b"a\nb", b"a\nb\nc\n"], {0: [b"a", b"b", b"c"]}),
+    "alternates": ([b"a\n", b"b\n", b"a\n", b"b\n"], {0: [b"a"], 1: [b"b"]}),
+    "alternates and grows": (
+        [b"a\n", b"b\n", b"a\nc\n", b"b\nd\n", b"a\nc\ne\n"],
+        {0: [b"a", b"c", b"e"], 1: [b"b", b"d"]},
+    ),
+}
+
+
+def test_a_file_that_is_written_anew_has_places_of_its_own(lake):
+    """Each case is a topic; with and without compression, all files at the same moment."""
+    cases = ANEW | {f"{name}.gz": case for name, case in ANEW.items()}
+    for step in range(max(len(contents) for contents, _ in cases.values())):
+        for topic, (contents, _) in cases.items():
+            if step < len(contents):
+                content = contents[step]
+                # The same size and the same modification time tell nothing, nor does gzip's clock.
+                if topic.endswith(".gz"):
+                    lake.put(f"{topic}/daily.jsonl.gz", gzip.compress(content, mtime=step))
+                else:
+                    lake.put(f"{topic}/daily.jsonl", content)
+        report = lake.ingest()
+        assert report.problems == []
+    assert lake.ingest().files == 0
+    found = {topic: {} for topic in cases}
+    for topic, partition, offset, value in sorted(set(lake.rows(*bronze.IDENTITY, "value"))):
+        lines = found[topic].setdefault(partition, [])
+        assert offset == len(lines), (topic, partition, offset, value)
+        lines.append(value)
+    assert found == {topic: expected for topic, (_, expected) in cases.items()}
+    noted = [note for note in report.notes if "does not begin with what has landed" in note]
+    assert noted == []  # the last step only goes on
+
+
+def test_what_bronze_says_of_changed_files(lake):
+    """Parquet with other messages under its offsets; lines of which bronze lacks some."""
+    path = lake.put_parquet("daily.parquet", kafka([1, 2]))
+    lake.put_parquet("other.parquet", kafka([7]))
+    lines = lake.put("shop.items/daily.jsonl.gz", gzip.compress(b"a\nb\n"))
+    lake.ingest()
+    values = pa.array([b"m2", b"other", b"m4"])
+    lake.put_parquet("daily.parquet", kafka([2, 1, 4], value=values))
+    lake.put_parquet("other.parquet", kafka([7, 8]))
+    spark = open_session(metastore=False)
+    spark.sql(f"delete from {bronze.by_path(bronze.MESSAGES)} where value = 'b'")
+    lake.put("shop.items/daily.jsonl.gz", gzip.compress(b"a\nb\nc\n"))
+    report = lake.ingest()
+    [problem] = report.problems
+    assert problem.startswith(f"{path} has changed since it was landed, and has other bytes")
+    assert "shop.orders/3, 1 from offset 1." in problem
+    assert report.files == 2
+    assert (
+        f"{lines} does not begin with what has landed from it: landed as another file, "
+        "partition 1 of shop.items."
+    ) in report.notes
+    values = {value for topic, value in lake.rows("topic", "value") if topic == "shop.orders"}
+    assert values == {b"m1", b"m2", b"m7", b"m8"}
+    lake.put_parquet("daily.parquet", kafka([1, 2, 3]))
+    assert lake.ingest().problems == []
 
 
 def test_a_line_file_takes_a_partition_that_parquet_has_not(lake):
@@ -301,8 +374,10 @@ def corrupt(path, start=0.3, length=2000):
     path.write_bytes(content)
 
 
-def test_what_cannot_land_is_named_and_the_rest_lands(lake):
+def test_what_cannot_land_is_named_and_the_rest_lands(lake, monkeypatch):
+    monkeypatch.setenv("LAKEHOUSE_MAX_FILE_BYTES", "1000000")
     lake.put("shop.orders/good.json", b"good\n")
+    (lake.landing / "linked").symlink_to(lake.put("../share/x/y.json", b"linked\n").parent)
     lake.put_parquet("good.parquet", kafka([1]))
     noise = random.Random(1).randbytes(100_000)
     pages = kafka(range(1000), value=pa.array([noise[n : n + 90] for n in range(0, 90_000, 90)]))
@@ -313,6 +388,7 @@ def test_what_cannot_land_is_named_and_the_rest_lands(lake):
         lake.put("t/cut.json.gz", gzip.compress(noise)[:5000]): "truncated gzip",
         lake.put("t/none.json.gz", b""): "truncated gzip",
         lake.put("t/text.json.gz", b"{}\n"): "not a sound gzip file",
+        lake.put("a/bomb.json.gz", gzip.compress(b"x" * 99 + b"\n" * 1_000_000)): "1,000,000 bytes",
         lake.put("t/table.csv", b"a,b\n"): "unknown extension",
         lake.put_parquet(
             "shape.parquet", {"topic": ["t"], "offset": [1]}
@@ -332,18 +408,22 @@ def test_what_cannot_land_is_named_and_the_rest_lands(lake):
 
     report = lake.ingest()
 
-    assert lake.rows("partition", "offset", "value") == [(3, 1, b"m1"), (4, 0, b"good")]
+    rows = lake.rows("partition", "offset", "value", "topic")
+    assert [row[:3] for row in rows] == [(0, 0, b"linked"), (3, 1, b"m1"), (4, 0, b"good")]
+    assert rows[0][3] == "linked"
+    assert list((lake.landing.parent / "lake [1]'s house" / "tmp").glob("ingest-*")) == []
     assert {p.split(" ")[0] for p in report.problems} == {str(path) for path in bad}
     for path, expected in bad.items():
         [problem] = [p for p in report.problems if p.startswith(f"{path} ")]
         assert expected in problem
         assert "\n" not in problem
     assert lake.rows("path", table="landed_files") == sorted(
-        (str(lake.landing / name),) for name in ("good.parquet", "shop.orders/good.json")
+        (str(lake.landing / name),)
+        for name in ("good.parquet", "linked/y.json", "shop.orders/good.json")
     )
     repaired = lake.put_parquet("pages.parquet", kafka([2]))
     assert str(repaired) not in "\n".join(lake.ingest().problems)
-    assert lake.rows("value") == [(b"good",), (b"m1",), (b"m2",)]
+    assert lake.rows("value") == [(b"good",), (b"linked",), (b"m1",), (b"m2",)]
 
 
 def intend(lake, *paths):

@@ -55,6 +55,18 @@ def test_a_wrong_line_is_named(read, text, said):
     assert said in str(error.value)
 
 
+def test_all_wrong_lines_are_named_at_once(read):
+    with pytest.raises(LakehouseError) as error:
+        read(HEADER + "crm,,customers,,blur,silver\ncrm,,c\n , ,t, c ,mask,gold\n")
+    found = [text.split("protected_columns.csv, ")[1] for text in str(error.value).splitlines()]
+    assert [text.split(".")[0] for text in found] == [
+        "line 2: the column is empty",
+        "line 2: unknown method 'blur'",
+        "line 3: 3 fields where the header has 6",
+        "line 4: the database is empty",
+    ]
+
+
 @pytest.mark.parametrize(("key", "said"), [("", "is not set"), ("short", "has 5 characters")])
 def test_a_key_that_is_missing_or_short_is_refused_and_not_shown(read, key, said):
     with pytest.raises(LakehouseError, match=said) as error:

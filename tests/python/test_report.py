@@ -204,6 +204,16 @@ def test_a_wrong_line_is_named(tmp_path, text, said):
     assert str(raised.value).startswith(f"{tmp_path / 'seeds' / 'limits.csv'}, {said}")
 
 
+def test_all_wrong_lines_are_named_at_once(tmp_path):
+    with pytest.raises(LakehouseError) as raised:
+        limits_of(tmp_path, "limit,subject,value\n problems , * , 1 \nproblem,*,x\nproblems,*,2\n")
+    assert [text.split(", line ")[1] for text in str(raised.value).splitlines()] == [
+        "3: unknown limit 'problem'. Did you mean problems?",
+        "3: the value is 'x'. Write a number from 0 on, or nothing for no limit.",
+        "4: problems of '*' is already above.",
+    ]
+
+
 def test_a_project_without_the_file_has_the_limits_of_a_new_one(tmp_path):
     assert read_limits(tmp_path) == read_limits(TEMPLATE) == DEFAULT
     assert {limit for limit, _, _ in DEFAULT.lines} == set(KNOWN)

@@ -4,9 +4,17 @@ import json
 import re
 
 import pytest
+from dbt_common.clients.agate_helper import from_csv
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.routes import Route, read_routes
+from cdc_lakehouse.routes import (
+    COLUMNS,
+    FURTHER_COLUMNS,
+    Route,
+    is_time_zone,
+    read_routes,
+)
+from dbt.adapters.lakehouse.seeds import types_of
 
 FORMATS = ("oms_default", "oms_canal", "dts_avro", "dts_canal", "drs_avro", "drs_json")
 HEADER = "topic,format,time_zone,avro_schema,delete_image,database\n"
@@ -136,6 +144,19 @@ def test_a_pattern_finds_names_in_a_topic(pattern, topic, names):
         (HEADER + "t,../silver,,,,\n", "line 2: unknown format '../silver'"),
         (HEADER + "t,dts_canal,,,,\nu,dts_avro,,,,\nt,dts_avro,,,,\n", "line 4: 't' is already"),
         (HEADER + ",dts_canal,,,,\n", "line 2: the topic is empty"),
+        (HEADER + "t,debezium,,,,\n", "Did you mean debezium_json, debezium_avro or oms_debez"),
+        (
+            HEADER + "t,drs_jsn,,,,\n",
+            "drs_jsn'. Did you mean drs_json or drs_json_c? Or add",
+        ),
+        (HEADER + "t,xyz,,,,\n", "Use one of aws_dms, canal, "),
+        (
+            HEADER + "t,dts_canal,Mars/Base,,,\n",
+            "line 2: unknown time zone 'Mars/Base'. Use one of",
+        ),
+        (HEADER + "t,dts_canal,asia/shanghai,,,\n", "'asia/shanghai'. Did you mean Asia/Shanghai"),
+        (HEADER + "t,dts_canal,+25:00,,,\n", "unknown time zone '+25:00'"),
+        (HEADER + 't,dts_canal,,,,\n"u,dts_canal,,,,\n', "line 3: it is no CSV: unexpected end"),
         (HEADER + "t,dts_canal\n", "line 2: 2 fields where the header has 6"),
         ("topic,format\nt,dts_canal\n", "line 1: the header lacks time_zone"),
         ("", "line 1: the header lacks topic"),
@@ -152,6 +173,54 @@ def test_a_wrong_line_is_named(project, text, expected):
         read_routes(project(text))
 
     assert expected in str(error.value)
+
+
+def test_all_wrong_lines_are_named_at_once(project):
+    lines = [HEADER, *(f"t{n}.*,dts_canal,,,,\n" for n in range(200))]
+    lines[20], lines[50], lines[90] = (
+        "t19.*,dtscanal,,,,\n",
+        "t49.*,dts_canal\n",
+        ",dts_canal,,,,\n",
+    )
+    lines[120], lines[150] = lines[119], "t149.*,dtscanal,Mars/Base,,,\n"
+    with pytest.raises(LakehouseError) as error:
+        read_routes(project("".join(lines)))
+    found = [re.search(r"topics\.csv, line (\d+): (.*)", t) for t in str(error.value).splitlines()]
+    assert [(int(match[1]), match[2][:18]) for match in found] == [
+        (21, "unknown format 'dt"),
+        (51, "2 fields where the"),
+        (91, "the topic is empty"),
+        (121, "'t118.*' is alread"),
+        (151, "unknown format 'dt"),
+        (151, "unknown time zone "),
+    ]
+
+
+def test_blanks_around_names_are_no_part_of_them(project):
+    routes = read_routes(
+        project(" topic ,format , time_zone" + HEADER[22:-1] + "\n t , dts_canal, CTT ,,,\n  \n")
+    )
+
+    assert routes.route_of("t") == Route("t", "dts_canal", "CTT", "", "", "")
+    assert routes.format_of(" t ") == "unrouted"
+
+
+@pytest.mark.parametrize("zone", ["", "Asia/Shanghai", "UTC", "+08:00", "UTC+8", "-3", "Z", "GMT0"])
+def test_time_zones_that_java_knows(zone):
+    assert is_time_zone(zone)
+
+
+def test_agate_is_told_no_type_of_a_column_that_the_file_may_lack(project):
+    """It warns of each: six warnings in every run. Of a name that is wrong it shall warn."""
+    types = dict.fromkeys((*COLUMNS, *FURTHER_COLUMNS, "typo"), "string")
+    path = project(HEADER + "t,dts_canal,,,,\n") / "seeds" / "topics.csv"
+    assert list(types_of(path, types)) == [*COLUMNS, "typo"]
+    with pytest.warns(RuntimeWarning, match='"typo" does not match') as warned:
+        from_csv(path, types_of(path, types))
+    assert len(warned) == 1
+    project(MORE + "t,dts_canal,,,,,,,,\n")
+    assert set(types) - set(types_of(path, types)) == {"operation_column", "sequence_column"}
+    assert types_of(path.parent / "gone.csv", types) == types
 
 
 def test_a_missing_file_is_named(tmp_path):

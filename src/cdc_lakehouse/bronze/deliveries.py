@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -77,19 +77,42 @@ def append_frame(frame: DataFrame, transaction: tuple[str, int], each_once: bool
 
 def staged_messages(spark: SparkSession, folder: Location) -> DataFrame:
     """Return what is staged in `folder`, in the shape of Spark's Kafka source."""
-    columns = ", ".join(f"{name} {kind}" for name, kind, _ in MESSAGE_COLUMNS[:-2])
-    columns = columns.replace("timestamp_type", "timestampType")
-    literal = re.sub(r"([\\*?{}\[\]])", r"\\\1", str(folder))  # Spark takes a path for a pattern
-    reader = spark.read.schema(columns)
-    staged = reader.option("pathGlobFilter", "[0-9a-f]*").parquet(literal)
+    staged = _staged(spark, folder, "[0-9a-f]*")
     has_large = _has_large(folder)
     # The faster reader holds copies of all that it has read of a row group.
     spark.conf.set("spark.sql.parquet.enableVectorizedReader", str(not has_large).lower())
     if has_large:
         # One after the other: the copies of two large messages at a time would not fit in memory.
-        large = reader.option("pathGlobFilter", f"{LARGE}*").parquet(literal).coalesce(1)
-        staged = staged.union(large)
+        staged = staged.union(_staged(spark, folder, f"{LARGE}*").coalesce(1))
     return staged
+
+
+def staged_file(spark: SparkSession, folder: Location, name: str) -> DataFrame:
+    """Return what is staged in one file of `folder`, as `staged_messages` does of all."""
+    spark.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
+    return _staged(spark, folder, name).coalesce(1)
+
+
+def _staged(spark: SparkSession, folder: Location, names: str) -> DataFrame:
+    columns = ", ".join(f"{name} {kind}" for name, kind, _ in MESSAGE_COLUMNS[:-2])
+    columns = columns.replace("timestamp_type", "timestampType")
+    literal = re.sub(r"([\\*?{}\[\]])", r"\\\1", str(folder))  # Spark takes a path for a pattern
+    return spark.read.schema(columns).option("pathGlobFilter", names).parquet(literal)
+
+
+def landed_lines(spark: SparkSession, places: Collection[tuple[str, int]]) -> Iterator[Row]:
+    """Yield topic, partition, offset and SHA-256 of the lines that landed under some numbers.
+
+    In the order of these columns; a line that has landed more than once comes once, if its bytes
+    are the same.
+    """
+    wanted = spark.createDataFrame(sorted(places), "topic string, partition int")
+    topics = sorted({topic for topic, _ in places})
+    lines = read(spark, MESSAGES).where(F.col("topic").isin(topics))  # as literals they prune files
+    lines = lines.join(F.broadcast(wanted), ["topic", "partition"], "left_semi")
+    digest = F.sha2(F.col("value"), 256).alias("digest")
+    lines = lines.select("topic", "partition", "offset", digest).distinct()
+    yield from lines.orderBy("topic", "partition", "offset").toLocalIterator()
 
 
 def _has_large(folder: Location) -> bool:

@@ -18,7 +18,7 @@ def ingest_text(report: IngestReport) -> str:
     """Return what a person reads about an ingest of files."""
     lines = [reroute_text(report.rerouted)] if report.rerouted else []
     if not report.files:
-        lines.append(f"Nothing to land: {report.found:,} files found, none of them new and sound.")
+        lines.append(f"Nothing to land: {_found_text(report)}.")
     else:
         lines += [
             _counts({(t, report.formats[t]): n for t, n in report.messages.items()}),
@@ -32,6 +32,15 @@ def ingest_text(report: IngestReport) -> str:
     if report.problems:
         lines += [f"Not landed ({len(report.problems):,}):", *report.problems]
     return "\n".join(lines)
+
+
+def _found_text(report: IngestReport) -> str:
+    found = f"{report.found:,} files found"
+    if report.found and report.landed_before == report.found:
+        return f"{found}, all landed before"
+    if report.landed_before:
+        return f"{found}, {report.landed_before:,} of them landed before"
+    return found
 
 
 def backfill_text(report: BackfillReport) -> str:

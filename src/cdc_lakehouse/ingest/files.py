@@ -7,7 +7,7 @@ import re
 import stat
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +19,9 @@ import pyarrow.parquet as pq
 
 from cdc_lakehouse.bronze.deliveries import LARGE
 from cdc_lakehouse.errors import DISK_FULL, cannot_write
+from cdc_lakehouse.ingest.columns import NEEDED, STAGED, Refused, as_staged, renamed
 from cdc_lakehouse.ingest.names import NO_NAMES, Names
+from cdc_lakehouse.ingest.room import Room
 
 PARQUET = ".parquet"
 LINES = tuple(end + gz for end in (".json", ".jsonl", ".txt") for gz in ("", ".gz"))
@@ -28,26 +30,6 @@ MEBIBYTE = 1 << 20
 # What is in memory at once, and in one row group that Spark reads; a single row may be larger.
 BATCH_ROWS, BATCH_BYTES = 16_384, 16 * MEBIBYTE
 LONGEST = 128 * MEBIBYTE  # bytes of a message; the embedded Spark's 4 GB hold it and its copies
-
-# The columns of Spark's Kafka source.
-STAGED = pa.schema(
-    {
-        "topic": pa.string(),
-        "partition": pa.int32(),
-        "offset": pa.int64(),
-        "timestamp": pa.timestamp("us", "UTC"),
-        "timestampType": pa.int32(),
-        "key": pa.binary(),
-        "value": pa.binary(),
-        "headers": pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()})),
-    }
-)
-NEEDED = ("topic", "partition", "offset", "value")
-
-
-class Refused(Exception):
-    """Why a file cannot be landed, and what to do: the rest of a sentence that begins with it."""
-
 
 UNKNOWN = Refused(f"has an unknown extension. Rename it to {PARQUET} or {', '.join(LINES)}.")
 UNFIT = (Refused, OSError, EOFError, zlib.error, pa.ArrowException)
@@ -60,12 +42,17 @@ class File:
     path: str
     size: int  # bytes
     modified_at_ns: int  # since 1970
+    changed_at_ns: int = 0  # since 1970; nobody can set it, as the modification time
     digest: str = ""
+    # Digests of what the file begins with, by the number of bytes.
+    beginnings: dict[int, str] = field(default_factory=dict)
     topic: str | None = None
     partition: int | None = None
     names: Names = NO_NAMES  # under which the topics of Parquet land
     note: str = ""
     read: int = 0  # bytes of the file that have been read to be staged
+    unpacked: int = 0  # bytes of its lines or rows
+    staged: str = ""  # the name of the file that it is staged in
     bytes: int = 0  # of the values
     longest: int = 0  # bytes of a value
     messages: Counter[str] = field(default_factory=Counter)  # by topic
@@ -73,6 +60,11 @@ class File:
     # The first and the last offset of each topic and partition, and whether all rise.
     offsets: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     rises: bool = True
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a message is so large that Spark takes one at a time."""
+        return self.longest > BATCH_BYTES
 
 
 def describe(path: str) -> File:
@@ -86,13 +78,30 @@ def describe(path: str) -> File:
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):
         raise Refused("is not a regular file. Remove it.")
-    return File(path, status.st_size, status.st_mtime_ns)
+    return File(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def digest_of(path: str) -> str:
     """Return the BLAKE2b digest of a file's bytes, hexadecimal."""
+    return digests_of(path, ())[0]
+
+
+def digests_of(path: str, sizes: Iterable[int]) -> tuple[str, dict[int, str]]:
+    """Return the digest of a file's bytes, and those of its first bytes, by their number.
+
+    Left out are sizes at which the file does not end or go on with another line.
+    """
+    digest, beginnings, read, last = hashlib.blake2b(), {}, 0, b"\n"
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "blake2b").hexdigest()
+        for size in sorted(set(sizes)):
+            while read < size and (block := file.read(min(MEBIBYTE, size - read))):
+                digest.update(block)
+                read, last = read + len(block), block[-1:]
+            if read == size and last == b"\n":
+                beginnings[size] = digest.hexdigest()
+        while block := file.read(MEBIBYTE):
+            digest.update(block)
+    return digest.hexdigest(), beginnings
 
 
 def is_parquet(path: str) -> bool:
@@ -100,37 +109,45 @@ def is_parquet(path: str) -> bool:
     return path.lower().endswith(PARQUET)
 
 
-def stage(file: File, folder: Path) -> File:
+def is_compressed(path: str) -> bool:
+    """Tell a line file that is gzipped."""
+    return path.lower().endswith(".gz")
+
+
+def stage(file: File, folder: Path, room: Room | None = None) -> File:
     """Write a file's messages to a Parquet file in `folder`, count them in `file` and return it.
 
     Reading every byte here means that Spark, for which one bad file spoils the commit, meets none;
     and that nobody changes what it reads.
 
     Raises:
-        one of UNFIT: the file cannot be landed; nothing of it is left in `folder`.
-        LakehouseError: there is no room in `folder`.
+        one of UNFIT: the file cannot be landed, or there is no room for it; nothing of it is left
+            in `folder`.
     """
+    room = room or Room(folder)
     target = folder / f"{uuid4().hex}.parquet"
     try:
         # Statistics would hold two further copies of a large value, and nobody asks for them.
         options = {"use_dictionary": ["topic"], "write_statistics": False}
         with pq.ParquetWriter(target, STAGED, **options) as writer:
             for read in _parquet_batches(file) if is_parquet(file.path) else _line_batches(file):
-                columns = [_as_staged(read, column) for column in STAGED]
-                columns[0] = _renamed(columns[0], file.names)
+                columns = [as_staged(read, column) for column in STAGED]
+                columns[0] = renamed(columns[0], file.names)
                 batch = pa.record_batch(columns, STAGED)
                 _count(file, batch)
+                room.check(file.unpacked, target.stat().st_size, file.bytes, file.is_large)
                 for part in _row_groups(batch):
                     writer.write_batch(part)
         now = describe(file.path)
         if (now.size, now.modified_at_ns) != (file.size, file.modified_at_ns):
             raise Refused("changed while it was read. Run again when it is complete.")
-        if file.longest > BATCH_BYTES:
-            target.rename(target.with_name(f"{LARGE}{target.name}"))
+        room.take(target.stat().st_size, file.bytes, file.is_large)
+        file.staged = f"{LARGE}{target.name}" if file.is_large else target.name
+        target.rename(folder / file.staged)
     except UNFIT as error:
         target.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno in DISK_FULL:
-            raise cannot_write(folder, error) from None
+            raise Refused(f"cannot be staged: {cannot_write(folder, error)}") from None
         raise
     finally:
         file.read = file.size  # there is no more to be read, sound or not
@@ -197,20 +214,33 @@ def _row_groups(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _line_batches(file: File) -> Iterator[pa.RecordBatch]:
-    is_compressed = file.path.lower().endswith(".gz")
-    if is_compressed and file.size == 0:
-        raise EOFError  # gzip takes no bytes at all for a whole file
     modified_at = pa.scalar(file.modified_at_ns // 1000, pa.timestamp("us", "UTC"))
     same = {"topic": file.topic, "partition": file.partition}
     same |= {"timestamp": modified_at, "timestampType": 0}
     first = 0
-    with open(file.path, "rb") as raw, gzip.open(raw) if is_compressed else raw as lines:
+    for values in lines_of(file):
+        columns = {name: pa.repeat(value, len(values)) for name, value in same.items()}
+        columns["offset"] = pa.array(range(first, first + len(values)))
+        yield pa.record_batch(columns | {"value": pa.array(values, pa.binary())})
+        first += len(values)
+
+
+def lines_of(file: File) -> Iterator[list[bytes]]:
+    """Yield the lines of a file, many at a time, and count what was read of it in `file`.
+
+    Raises:
+        one of UNFIT: the file cannot be landed.
+    """
+    if is_compressed(file.path) and file.size == 0:
+        raise EOFError  # gzip takes no bytes at all for a whole file
+    first = file.unpacked = 0
+    is_gzip = is_compressed(file.path)
+    with open(file.path, "rb") as raw, gzip.open(raw) if is_gzip else raw as lines:
         while values := _take_lines(lines, first):
             file.read = raw.tell()
-            columns = {name: pa.repeat(value, len(values)) for name, value in same.items()}
-            columns["offset"] = pa.array(range(first, first + len(values)))
-            yield pa.record_batch(columns | {"value": pa.array(values, pa.binary())})
             first += len(values)
+            file.unpacked += sum(map(len, values)) + len(values)
+            yield values
 
 
 def _take_lines(lines, first: int) -> list[bytes]:
@@ -249,47 +279,6 @@ def _parquet_batches(file: File) -> Iterator[pa.RecordBatch]:
         rows = min(BATCH_ROWS, max(1, BATCH_BYTES // max(1, largest)))
         share = file.size / max(1, parquet.metadata.num_rows)  # bytes of a row
         for batch in parquet.iter_batches(rows, columns=[n for n in STAGED.names if n in names]):
+            file.unpacked += batch.nbytes
             yield batch
             file.read += round(batch.num_rows * share)
-
-
-def _as_staged(batch: pa.RecordBatch, target: pa.Field) -> pa.Array:
-    found = target.name in batch.schema.names
-    column = batch[target.name] if found else pa.nulls(batch.num_rows)
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    kind = column.type
-    # A cast takes much that is no message: numbers for times, texts for numbers.
-    kinds = (pa.types.is_integer, pa.types.is_timestamp, _is_text, _is_headers)
-    alike = any(is_(kind) and is_(target.type) for is_ in kinds) or pa.types.is_null(kind)
-    try:
-        if not alike:
-            raise pa.ArrowTypeError(f"{target.type} is needed")
-        if getattr(kind, "unit", "") == "ns":
-            # The microsecond that has begun, also before 1970, where a cast takes the next one.
-            column = pc.floor_temporal(column.cast(pa.timestamp("ns", "UTC")), unit="microsecond")
-        return column.cast(target.type)
-    except pa.ArrowException as error:
-        text = f"has the column {target.name} as {kind}: {error}. Export it with Kafka's type."
-        raise Refused(text) from None
-
-
-def _renamed(topics: pa.Array, names: Names) -> pa.Array:
-    if not names.pairs:
-        return topics
-    found = topics.dictionary_encode()
-    renamed = [names.of(topic) for topic in found.dictionary.to_pylist()]
-    return pa.DictionaryArray.from_arrays(
-        found.indices, pa.array(renamed, pa.string())
-    ).dictionary_decode()
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
-
-
-def _is_headers(kind: pa.DataType) -> bool:
-    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
-        return False
-    entry = kind.value_type
-    return pa.types.is_struct(entry) and {"key", "value"} <= {part.name for part in entry}

@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -15,7 +14,7 @@ from pyspark.sql import Row, SparkSession
 from cdc_lakehouse.bronze import deliveries, operations
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.ingest.delivered import existing, find_files
+from cdc_lakehouse.ingest.delivered import existing, find_once
 from cdc_lakehouse.ingest.files import (
     UNFIT,
     File,
@@ -25,8 +24,11 @@ from cdc_lakehouse.ingest.files import (
     is_parquet,
     stage,
 )
+from cdc_lakehouse.ingest.generations import new_file, numbers_of
 from cdc_lakehouse.ingest.names import NO_NAMES, Names
+from cdc_lakehouse.ingest.overlap import conflict
 from cdc_lakehouse.ingest.report import IngestReport, problem
+from cdc_lakehouse.ingest.room import Room, max_file_bytes
 from cdc_lakehouse.ingest.writing import writing
 from cdc_lakehouse.routes import Routes, read_routes
 from cdc_lakehouse.runtime.locks import hold
@@ -82,14 +84,14 @@ class Ingest:
         self.timings, self.names = timings, NO_NAMES
         self.began_at, self.clock = datetime.now(UTC), time.monotonic()
         self.report = IngestReport()
+        self.room = Room(staging, max_file_bytes(), isinstance(lakehouse_dir(), Path))
 
     def run(self, roots: list[str], topic: str | None) -> IngestReport:
         with self.step("reroutes"):
             self.reroute()
         with self.step("finds new files"):
             known, batch = self.known_files(roots)
-            found = (find_files(root, self.refuse) for root in roots)
-            paths = list(dict.fromkeys(chain.from_iterable(found)))
+            paths = find_once(roots, known, self.refuse, self.report.notes.append)
             self.report.found = len(paths)
             new = self.new_files(paths, known)
         say(f"{len(paths):,} files found, {len(new):,} of them new")
@@ -98,7 +100,7 @@ class Ingest:
             self.step("reads and stages files") as step,
             showing("reads files", size, "bytes", lambda: sum(file.read for file in new)),
         ):
-            files = self.stage_new(new, known, topic)
+            files = self.refuse_conflicts(self.stage_new(new, known, topic), known)
             step.bytes_read += sum(file.size for file in files)
             step.rows_read += sum(file.messages.total() for file in files)
         if self.is_to_land(files):
@@ -159,36 +161,25 @@ class Ingest:
                 file.names = Names.kept(row.topic)
             else:
                 file.topic, file.partition = row.topic, row.partition
-            if file.digest == row.digest:
-                return stage(file, self.staging)
+            same = file.digest == row.digest
+            return stage(file, self.staging, self.room) if same else None
         except UNFIT:
-            pass  # if it still exists, it is looked at again as a new file, and reported there
-        return None
+            return None  # if it still exists, it is looked at again as a new file, and reported
 
     def new_files(self, paths: list[str], known: dict[str, list[Row]]) -> list[File]:
         new, looked = [], 0
         with showing("looks for new files", len(paths), "files", lambda: looked):
             for path in paths:
-                file = self.new_file(path, known.get(path, []))
-                new += [file] if file else []
+                landed = [row for row in known.get(path, []) if self.is_landed(row)]
+                try:
+                    file = new_file(path, landed)
+                except UNFIT as error:
+                    self.refuse(path, error)
+                else:
+                    new += [file] if file else []
+                    self.report.landed_before += not file
                 looked += 1
         return new
-
-    def new_file(self, path: str, landed: list[Row]) -> File | None:
-        landed = [row for row in landed if self.is_landed(row)]
-        try:
-            file = describe(path)
-            if any((r.size, r.modified_at_ns) == (file.size, file.modified_at_ns) for r in landed):
-                return None
-            file.digest = digest_of(path)
-        except UNFIT as error:
-            self.refuse(path, error)
-            return None
-        if any(row.digest == file.digest for row in landed):
-            return None
-        if landed:
-            file.note = f"{path} has changed since it was landed: landed again as a whole."
-        return file
 
     def is_landed(self, row: Row) -> bool:
         """Tell whether a row of bronze.landed_files counts; whatever its topics were renamed to."""
@@ -202,15 +193,20 @@ class Ingest:
         for file in lines:
             file.topic = topic or self.names.of(os.path.basename(os.path.dirname(file.path)))
         highest = deliveries.highest_partitions(self.spark, {file.topic for file in lines})
+        numbers = numbers_of(self.spark, lines, known)
         staged = []
         for file in sorted(new, key=lambda file: not is_parquet(file.path)):
             if file.topic is not None:
-                own = {row.partition for row in known.get(file.path, []) if row.topic == file.topic}
-                file.partition = min(own, default=highest.get(file.topic, -1) + 1)
+                file.partition = numbers.get(file.path, highest.get(file.topic, -1) + 1)
+                if file.note and file.path not in numbers:
+                    file.note = (
+                        f"{file.path} does not begin with what has landed from it: landed as "
+                        f"another file, partition {file.partition} of {file.topic}."
+                    )
             else:
                 file.names = self.names
             try:
-                staged.append(stage(file, self.staging))
+                staged.append(stage(file, self.staging, self.room))
             except UNFIT as error:
                 self.refuse(file.path, error)
                 continue
@@ -219,6 +215,24 @@ class Ingest:
             for name, partition in file.highest.items():
                 highest[name] = max(partition, highest.get(name, -1))
         return staged
+
+    def refuse_conflicts(self, files: list[File], known: dict[str, list[Row]]) -> list[File]:
+        """Return the files without those that bring other messages under offsets that they have.
+
+        A Parquet file says its partitions and offsets itself: what it brings under known ones
+        would never be processed. Only a file that has landed before is asked; of the others the
+        data tests of silver tell.
+        """
+        changed = [file for file in files if is_parquet(file.path) and file.path in known]
+        if not changed:
+            return files
+        with self.staged_for_workers() as staged:
+            found = {file.path: conflict(self.spark, staged, file.staged) for file in changed}
+        for file in changed:
+            if refused := found[file.path]:
+                (self.staging / file.staged).unlink()
+                self.refuse(file.path, refused)
+        return [file for file in files if not found.get(file.path)]
 
     def refuse(self, path: str, error: Exception) -> None:
         self.report.problems.append(problem(path, error))
@@ -246,6 +260,7 @@ class Ingest:
                 self.append(staged, formats, (moment or self.began_at, batch), come_once(files))
         for left_over in self.staging.iterdir():
             left_over.unlink()
+        self.room.empty()
         for file in files:
             self.report.messages.update(file.messages)
             self.report.bytes += file.bytes

@@ -6,6 +6,7 @@ from pyspark.sql import functions as F
 from cdc_lakehouse.bronze import deliveries
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.bronze.tables import IDENTITY
+from cdc_lakehouse.ingest.columns import Refused
 from cdc_lakehouse.ingest.report import Place
 from cdc_lakehouse.routes import Routes
 from cdc_lakehouse.storage.files import Location
@@ -43,6 +44,24 @@ def places_of(spark: SparkSession, folder: Location, routes: Routes) -> list[Pla
             for name, value in row.asDict().items():
                 setattr(place, name, value)
     return [places[each] for each in sorted(places)]
+
+
+def conflict(spark: SparkSession, folder: Location, name: str) -> Refused | None:
+    """Return why a staged file must not land that has other bytes than bronze under known offsets.
+
+    Returns:
+        None if it has none.
+    """
+    staged = deliveries.staged_file(spark, folder, name)
+    landed = bronze.read(spark, bronze.MESSAGES)
+    landed = landed.join(staged.select(*IDENTITY).distinct(), IDENTITY, "left_semi")
+    place = _compared(staged, landed).where("conflicting > 0").orderBy(*PARTITION).first()
+    return place and Refused(
+        "has changed since it was landed, and has other bytes under a topic, partition and offset "
+        f"that are known: {place.topic}/{place.partition}, {place.conflicting:,} from offset "
+        f"{place.first_conflict:,}. Export it with the offsets of the topic; or give its topic a "
+        "name of its own: lakehouse backfill, --topic OLD=NEW."
+    )
 
 
 def lines_beside_offsets(spark: SparkSession, topics: set[str]) -> list[str]:

@@ -4,7 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from cdc_lakehouse.errors import short_message
-from cdc_lakehouse.ingest.files import UNFIT_NAME, Refused, is_parquet
+from cdc_lakehouse.ingest.columns import Refused
+from cdc_lakehouse.ingest.files import UNFIT_NAME, is_parquet
 
 
 @dataclass
@@ -12,6 +13,7 @@ class IngestReport:
     """What a run landed, by topic and in total, and what it could not land."""
 
     found: int = 0
+    landed_before: int = 0  # of those that were found
     files: int = 0
     bytes: int = 0  # of the values
     seconds: float = 0

@@ -1,11 +1,11 @@
 """seeds/limits.csv: from where on a person should look at something."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import covers
-from cdc_lakehouse.seeds import read_seed
+from cdc_lakehouse.seeds import Line, read_seed, use_one_of
 
 FILE = Path("seeds", "limits.csv")
 TEMPLATE = Path(__file__).parents[1] / "project_template"
@@ -42,46 +42,39 @@ def read_limits(project_dir: Path) -> Limits:
     """Read and check the project's seeds/limits.csv, or that of a new project if there is none.
 
     Raises:
-        LakehouseError: the file is wrong; the text names file and line.
+        LakehouseError: the file is wrong; the text names all wrong lines.
     """
     path = Path(project_dir, FILE)
     if not path.exists():
         path = TEMPLATE / FILE
-    return Limits(tuple(read_seed(path, lambda reader: _checked(path, reader))))
+    return Limits(tuple(read_seed(path, _header_problem, _checked)))
 
 
-def _checked(path, reader) -> list[tuple[str, str, float | None]]:
-    if (header := next(reader, [])) != COLUMNS:
-        raise LakehouseError(
-            f"{path}, line 1: the header is {','.join(header)}. It must be {','.join(COLUMNS)}."
-        )
-    lines: dict[tuple[str, str], float | None] = {}
-    for texts in filter(None, reader):
-        where = f"{path}, line {reader.line_num}"
-        if len(texts) != len(COLUMNS):
-            raise LakehouseError(
-                f"{where}: {len(texts)} fields where the header has {len(COLUMNS)}."
-            )
-        limit, subject, value = texts
+def _header_problem(header: list[str]) -> str | None:
+    if header == COLUMNS:
+        return None
+    return f"the header is {','.join(header)}. It must be {','.join(COLUMNS)}."
+
+
+def _checked(lines: Iterable[Line]) -> list[tuple[str, str, float | None]]:
+    values: dict[tuple[str, str], float | None] = {}
+    for line in lines:
+        limit, subject, value = line.texts.values()
         if limit not in KNOWN:
-            raise LakehouseError(
-                f"{where}: unknown limit {limit!r}. Use one of {', '.join(KNOWN)}."
-            )
+            line.refuse(f"unknown limit {limit!r}. {use_one_of(limit, KNOWN)}")
         if not subject:
-            raise LakehouseError(f"{where}: the subject is empty. Name a topic or a table, or *.")
-        if (limit, subject) in lines:
-            raise LakehouseError(f"{where}: {limit} of {subject!r} is already above.")
-        lines[limit, subject] = _number(where, value)
-    return [(limit, subject, value) for (limit, subject), value in lines.items()]
+            line.refuse("the subject is empty. Name a topic or a table, or *.")
+        if (limit, subject) in values:
+            line.refuse(f"{limit} of {subject!r} is already above.")
+        values[limit, subject] = _number(line, value)
+    return [(limit, subject, value) for (limit, subject), value in values.items()]
 
 
-def _number(where: str, text: str) -> float | None:
+def _number(line: Line, text: str) -> float | None:
     try:
         number = float(text) if text else None
     except ValueError:
         number = -1.0
     if number is not None and not 0 <= number < float("inf"):
-        raise LakehouseError(
-            f"{where}: the value is {text!r}. Write a number from 0 on, or nothing for no limit."
-        )
+        line.refuse(f"the value is {text!r}. Write a number from 0 on, or nothing for no limit.")
     return number

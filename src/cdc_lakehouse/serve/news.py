@@ -29,7 +29,7 @@ def look_at_files(path: str) -> Look:
         for name in find_files(path, lambda path, error: None):
             with suppress(OSError):  # the run names it
                 status = os.stat(name)
-                found.add((name, status.st_size, status.st_mtime_ns))
+                found.add((name, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
         return frozenset(found)
 
     return look

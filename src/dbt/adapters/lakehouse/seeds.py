@@ -5,9 +5,11 @@ next `dbt run` would read topics without time zones, and say nothing. A commit c
 half a second, and a seed seldom changes.
 """
 
+import csv
 import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
@@ -15,14 +17,39 @@ from dbt.flags import get_flags
 
 from cdc_lakehouse.delta.commit import USER_METADATA, set_for_one_statement
 from cdc_lakehouse.delta.log import last_user_metadata
+from cdc_lakehouse.routes import FURTHER_COLUMNS
 from dbt.adapters.lakehouse.tables import TablesAdapter, folder_of
 
 if TYPE_CHECKING:
     import agate
 
+ROUTES = "topics"  # the seed
+
 
 class SeedsAdapter(TablesAdapter):
     """Seeds."""
+
+    def pre_model_hook(self, config: Any) -> dict[str, str] | None:
+        """Forget the types of those columns of seeds/topics.csv that it may lack, and lacks.
+
+        agate warns of each type whose column is not there: here that is as it should be.
+
+        Returns:
+            all types, for `post_model_hook` to remember.
+        """
+        node = getattr(config, "model", None)
+        if getattr(node, "resource_type", None) != "seed" or node.name != ROUTES:
+            return None
+        types = node.config.column_types
+        node.config.column_types = types_of(
+            Path(self.config.project_root, node.original_file_path), types
+        )
+        return types
+
+    def post_model_hook(self, config: Any, context: dict[str, str] | None) -> None:
+        """Let a seed have all its types again: the next run may find the columns."""
+        if context is not None:
+            config.model.config.column_types = context
 
     @available.parse(lambda *args, **kwargs: "")
     def replace_seed(
@@ -54,6 +81,17 @@ class SeedsAdapter(TablesAdapter):
             with set_for_one_statement(self.spark, {USER_METADATA: said}):
                 self.add_query(sql, bindings=bindings or None, abridge_sql_log=True)
         return sql
+
+
+def types_of(path: Path, types: Mapping[str, str]) -> dict[str, str]:
+    """Return types of columns without those that a file of routes may lack, and lacks."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            header = {name.strip() for name in next(csv.reader(file), [])}
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return dict(types)  # dbt says what is wrong with it
+    left_out = set(FURTHER_COLUMNS) - header
+    return {name: text for name, text in types.items() if name not in left_out}
 
 
 def _replacing(
