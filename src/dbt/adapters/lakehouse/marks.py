@@ -44,7 +44,7 @@ class MarksAdapter(TablesAdapter):
         if read not in self._found:
             self._found[read] = change_log.found_of_messages(mark)
         found = self._found[read]
-        return found and f"bronze.messages {found}"
+        return found and f"it has read commit {mark.version} of bronze.messages, which {found}"
 
     @available.parse(lambda *args, **kwargs: -1)
     def version_read(self, relation: BaseRelation, name: str) -> int:
