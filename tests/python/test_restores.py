@@ -181,7 +181,6 @@ def test_files_of_a_restored_bronze_land_again_where_they_were(things):
 def test_a_ledger_that_is_behind_bronze_is_refused(things):
     things.save("bronze.landed_files")
     things.run("eighteenth")
-    things.save("bronze.messages")
     ledger = things.lakehouse.home.with_name("ledger")
     shutil.copytree(things.folder("bronze.landed_files"), ledger)
     things.put_back("bronze.landed_files")
@@ -208,7 +207,6 @@ def test_what_is_advised_of_a_damaged_commit_loses_nothing(things):
 
 def test_summaries_are_right_whatever_goes_back(things):
     things.save("silver.events")
-    things.lakehouse.dbt(*RUN, "--vars", "{}")
     things.run("twenty-third")
     things.put_back("silver.events")
     things.lakehouse.dbt("run", "-s", "+message_accounting")
