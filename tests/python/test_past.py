@@ -356,6 +356,15 @@ def test_what_the_log_no_longer_tells_is_believed_unless_it_was_restored(events)
     assert why_not_of_past(events.path, 1, "anything") is None
     events.commit("RESTORE", parameters={"version": 1, "timestamp": None})
     assert mark_of_rows(events.path, MESSAGES, 4) == Mark(-1, 4, is_lost=True)
+    assert why_not_of_past(events.path, 1, "anything") is None
+    assert why_not_of_past(events.path, 2, None) == "was restored to its version 1"
+
+
+@pytest.mark.parametrize("text", ["", "\0\0", '{"commitInfo":{"op', '{"txn":{"appId":"b'])
+def test_a_damaged_commit_is_left_to_delta(events, text):
+    (events.log / f"{3:020}.json").write_text(text)
+    assert mark_of_rows(events.path, MESSAGES, 4).version == 4
+    assert why_not_of_past(events.path, 3, "anything") is None
 
 
 def test_a_mark_that_leaves_the_log_is_said_again(events):

@@ -8,6 +8,7 @@ RESTORE takes rows back but leaves the transactions of the commits that it undoe
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -76,18 +77,21 @@ class Commit:
         """Yield its actions of a kind; those of a large commit are not all read."""
         for line in self.text.split("\n"):
             if line.startswith(f'{{"{kind}"'):
-                yield json.loads(line)[kind]
+                with suppress(ValueError):  # if it is damaged, Delta says so
+                    yield json.loads(line)[kind]
 
 
 class Unknown(Exception):
     """The log no longer tells what the rows came through before.
 
-    `restored` tells whether a RESTORE was found until there.
+    Attributes:
+        restored: whether a RESTORE was found until there.
+        version: the commit that is not there; None if it is not known which one RESTORE named.
     """
 
-    def __init__(self, restored: bool):
+    def __init__(self, restored: bool, version: int | None):
         super().__init__()
-        self.restored = restored
+        self.restored, self.version = restored, version
 
 
 def past_of(path: Location) -> Iterator[Commit]:
@@ -102,18 +106,24 @@ def past_of(path: Location) -> Iterator[Commit]:
     while version is not None and version >= 0:
         try:
             commit = Commit(version, text_of_commit(path, version))
-            restored = restored or commit.is_restore
-            yield commit
-            version = _restored_version(path, commit) if commit.is_restore else version - 1
         except (OSError, ValueError):
-            raise Unknown(restored) from None
+            raise Unknown(restored, version) from None
+        yield commit
+        version -= 1
+        if commit.is_restore:
+            restored = True
+            try:
+                version = _restored_version(path, commit)
+            except (OSError, ValueError, KeyError, TypeError):
+                raise Unknown(restored, None) from None
 
 
 def _restored_version(path: Location, commit: Commit) -> int:
     """Return the version whose rows a RESTORE has taken.
 
     Raises:
-        OSError, ValueError: it named a moment, and the log no longer tells which version that was.
+        OSError, ValueError, KeyError, TypeError: it named a moment, and the log no longer tells
+            which version that was.
     """
     said = commit.info["operationParameters"]
     if said.get("version") is not None:
@@ -154,8 +164,10 @@ def why_not_of_past(path: Location, version: int, identifier: str | None) -> str
                 is_other = identifier and commit.identifier not in (None, identifier)
                 return f"has another commit {version} than it had then" if is_other else None
     except Unknown as unknown:
-        if unknown.restored:
-            return "was restored to a version of which its log no longer tells"
+        if unknown.version is None:
+            return "was restored to a moment of which its log no longer tells"
+        if unknown.version < version:
+            return f"was restored to its version {unknown.version}"
     return None
 
 
