@@ -71,7 +71,6 @@ class Things(Laboratory):
         assert set(summed.values()) == {len(self.names)}
         lost = "select * from bronze.messages m left anti join silver.events e using "
         assert query(lost + "(topic, partition, offset)") == []
-        self.lakehouse.dbt("test", "-s", *SUMMED)
 
     # What somebody does between runs.
 
@@ -129,10 +128,10 @@ def test_a_restored_silver_reads_again_what_it_has_lost(things):
     things.run("third", "fourth")
     things.restore("silver.events")
     things.run("fifth")
-    things.restore("silver.events")
-    things.run()
+    things.lakehouse.dbt("test", "-s", *SUMMED)
 
 
+@pytest.mark.long
 def test_a_silver_that_was_copied_back_does_so_too(things):
     things.save("silver.events")
     things.run("sixth")
@@ -140,6 +139,7 @@ def test_a_silver_that_was_copied_back_does_so_too(things):
     things.run("seventh")
 
 
+@pytest.mark.long
 def test_gold_that_was_restored_or_copied_back_follows(things):
     things.save("gold_storage.things", "gold_storage.things_history", "gold_plain.things")
     things.run("eighth")
@@ -162,9 +162,10 @@ def test_a_bronze_from_a_backup_is_refused_until_silver_is_built_from_it(things)
     code, _, error = things.lakehouse.command("expire", "--older-than", "1 days")
     assert code and "has another commit" in error
     things.rebuild()
-    things.run("thirteenth")
+    things.lakehouse.dbt("test", "-s", *SUMMED)
 
 
+@pytest.mark.long
 def test_files_of_a_restored_bronze_land_again_where_they_were(things):
     places = "select partition, cast(value as string) as value from bronze.messages"
     things.run("fourteenth", "fifteenth")
@@ -178,6 +179,7 @@ def test_files_of_a_restored_bronze_land_again_where_they_were(things):
     things.run("seventeenth")
 
 
+@pytest.mark.long
 def test_a_ledger_that_is_behind_bronze_is_refused(things):
     things.save("bronze.landed_files")
     things.run("eighteenth")
@@ -195,6 +197,7 @@ def test_a_ledger_that_is_behind_bronze_is_refused(things):
     things.run("nineteenth")
 
 
+@pytest.mark.long
 def test_what_is_advised_of_a_damaged_commit_loses_nothing(things):
     things.run("twentieth")
     things.move_away("bronze.messages")
@@ -205,6 +208,7 @@ def test_what_is_advised_of_a_damaged_commit_loses_nothing(things):
     things.run("twenty-second")
 
 
+@pytest.mark.long
 def test_summaries_are_right_whatever_goes_back(things):
     things.save("silver.events")
     things.run("twenty-third")
@@ -215,6 +219,7 @@ def test_summaries_are_right_whatever_goes_back(things):
     things.run("twenty-fifth")
 
 
+@pytest.mark.long
 def test_maintenance_is_no_going_back(things):
     things.lakehouse.command("maintain")
     things.run("twenty-sixth")
