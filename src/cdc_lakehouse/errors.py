@@ -79,7 +79,13 @@ def _damaged_log(found: re.Match) -> str:
     elif found["schema"] == "bronze":
         remedy = (
             "Put it back from a backup. Without one, if it is the newest commit, move it away and "
-            "run the ingest again: it lands again what that commit brought."
+            "run the ingest again: it lands again what that commit brought. The next run of dbt "
+            "says what to do if silver had read that."
+        )
+    elif found["schema"] == "silver" and found["table"] == "events":
+        remedy = (
+            "Put it back from a backup. Without one, if it is the newest commit, move it away and "
+            "run `dbt run`: it reads again what that commit had read."
         )
     else:
         remedy = (

@@ -11,12 +11,12 @@ from cdc_lakehouse.delta.log import (
     bytes_since,
     count_commits,
     earliest_version,
-    keeps_rows_since,
     last_transactions,
     last_user_metadata,
     partitions_since,
     tables_in,
 )
+from cdc_lakehouse.delta.past import keeps_rows_since
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cdc_lakehouse.delta.commit import set_for_one_statement, settings_of_commit
+from cdc_lakehouse.delta.past import UNREAD, Mark
 from cdc_lakehouse.delta.statistics import Extent, extent_of
 from cdc_lakehouse.delta.watermark import GENERATION
 from cdc_lakehouse.engine.loss import LostRows, refuse_first_build
@@ -116,10 +117,14 @@ def test_a_window_without_formats_is_empty_unless_it_is_the_first():
 
 
 def test_a_bronze_that_is_behind_what_was_read_is_refused():
-    refuse_restored("silver.events", None, 0)
-    refuse_restored("silver.events", 9, 9)
-    with pytest.raises(LakehouseError, match="has read up to version 10 of bronze"):
-        refuse_restored("silver.events", 10, 9)
+    refuse_restored("silver.events", UNREAD, None)
+    refuse_restored("silver.events", Mark(9, 9), None)
+    with pytest.raises(
+        LakehouseError, match=r"up to commit 10, .* is now at version 9: .*-refresh"
+    ):
+        refuse_restored("silver.events", Mark(10, 10), "is now at version 9")
+    with pytest.raises(LakehouseError, match=r"no longer tells how far it had read .*-refresh"):
+        refuse_restored("silver.events", Mark(-1, 10, is_lost=True), None)
 
 
 def test_the_ranges_of_new_messages_are_a_condition():

@@ -179,6 +179,13 @@ def test_only_what_a_transaction_committed_lands(lake, broker):
     commits = lake.commits()
     lake.ingest("transactions")
     assert lake.offsets("transactions") == [0, 1, 2, 8, 9, 10] and lake.commits() == commits
+    # A batch without a message is no sign that bronze has gone back.
+    producer.begin_transaction()
+    producer.produce("transactions", value=b"aborted")
+    producer.flush()
+    producer.abort_transaction()
+    for _ in range(2):
+        lake.ingest("transactions")
     # A checkpoint that is lost goes on behind the last message: the aborted offsets are read again.
     shutil.rmtree(lake.checkpoint)
     lake.ingest("transactions", recover=True)
@@ -400,6 +407,32 @@ def test_a_damaged_checkpoint_is_recovered_from_bronze(lake, read_twice, kind):
     report = lake.ingest("read.twice", recover=True)
     assert lake.offsets("read.twice") == list(range(7))
     assert any("The checkpoint was begun anew; the old one is" in note for note in report.notes)
+
+
+def test_a_checkpoint_ahead_of_bronze_is_refused_until_it_is_recovered(lake, read_twice):
+    shutil.copytree(read_twice, lake.home)
+    spark = open_session(metastore=False)
+    spark.sql(f"restore table {bronze.by_path('messages')} to version as of 1")
+    found = r"has read up to batch 1, but bronze.messages has it up to batch 0: bronze was restored"
+    for _ in range(2):
+        with pytest.raises(
+            LakehouseError, match=rf"{found}.* --recover .* from read.twice/0 at 5\."
+        ):
+            lake.ingest("read.twice")
+    lake.ingest("read.twice", recover=True)
+    assert lake.offsets("read.twice") == list(range(7))
+
+
+def test_a_checkpoint_of_another_bronze_is_refused(lake, read_twice):
+    shutil.copytree(read_twice, lake.home)
+    kept = lake.checkpoint / "bronze.json"
+    known = json.loads(kept.read_text())
+    kept.write_text(json.dumps(known | {"commit": "that of another lakehouse"}))
+    with pytest.raises(LakehouseError, match=r"has another commit 2 than it had then.* --recover"):
+        lake.ingest("read.twice")
+    kept.unlink()  # as an earlier release has left it
+    lake.ingest("read.twice")
+    assert lake.offsets("read.twice") == list(range(7))
 
 
 def test_a_batch_that_bronze_has_is_not_landed_again(lake, broker, read_twice):

@@ -8,6 +8,7 @@ from datetime import datetime
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
+from cdc_lakehouse.bronze.ledger import note_of_messages, note_of_record
 from cdc_lakehouse.bronze.tables import (
     EACH_ONCE,
     FILE_COLUMNS,
@@ -70,9 +71,8 @@ def append_frame(frame: DataFrame, transaction: tuple[str, int], each_once: bool
     """
     application, version = transaction
     writer = append(frame, MESSAGES).option("txnAppId", application).option("txnVersion", version)
-    if each_once:
-        writer = writer.option("userMetadata", EACH_ONCE)
-    writer.save()
+    said = [EACH_ONCE] if each_once else []
+    writer.option("userMetadata", " ".join([*said, note_of_messages(version)])).save()
 
 
 def staged_messages(spark: SparkSession, folder: Location) -> DataFrame:
@@ -120,10 +120,11 @@ def _has_large(folder: Location) -> bool:
 
 
 def record_files(spark: SparkSession, rows: list[dict]) -> None:
-    """Append rows, each by the names of FILE_COLUMNS, to bronze.landed_files in one commit."""
+    """Append the rows of a batch, each by the names of FILE_COLUMNS, to bronze.landed_files."""
     schema = ", ".join(f"{name} {kind}" for name, kind, _ in FILE_COLUMNS)
     values = [[row[name] for name, _, _ in FILE_COLUMNS] for row in rows]
-    append(spark.createDataFrame(values, schema).coalesce(1), LANDED_FILES).save()
+    writer = append(spark.createDataFrame(values, schema).coalesce(1), LANDED_FILES)
+    writer.option("userMetadata", note_of_record(rows[0]["batch"])).save()
 
 
 def landed_files(

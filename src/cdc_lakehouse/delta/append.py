@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse.delta.log import delta_log
+from cdc_lakehouse.delta.past import note_of
 from cdc_lakehouse.storage.files import Location
 
 
@@ -55,8 +56,11 @@ class Append:
             file = self.spark._jvm.org.apache.hadoop.fs.Path(str(path))
             file.getFileSystem(self._log.newDeltaHadoopConf()).delete(file, False)
 
-    def commit(self, name: str, identifier: int) -> None:
+    def commit(self, name: str, identifier: int, source: str | None = None) -> None:
         """Make the files a part of the table, and commit an identifier under a name with them.
+
+        Args:
+            source: the identifier of the commit up to which the rows of the source were read.
 
         Raises:
             Py4JJavaError: somebody has committed one under this name meanwhile.
@@ -66,7 +70,13 @@ class Append:
         now = self.spark._jvm.scala.Option.apply(int(time.time() * 1000))
         mark = delta.actions.SetTransaction(name, identifier, now)
         mode = self.spark._jvm.org.apache.spark.sql.SaveMode.Append
-        operation = getattr(delta, "DeltaOperations$Write")(mode, *[self._nothing] * 8)
+        note = self.spark._jvm.scala.Option.apply(
+            note_of({name: (identifier, source)}) if source else None
+        )
+        nothing = self._nothing
+        operation = getattr(delta, "DeltaOperations$Write")(
+            mode, nothing, nothing, note, *[nothing] * 5
+        )
         self._transaction.commit(self._sequence((mark, *self._files.values())), operation)
 
     def _sequence(self, objects: Iterable[Any]):

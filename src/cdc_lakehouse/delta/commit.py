@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse.delta.past import note_of
 from cdc_lakehouse.delta.watermark import mark_of
 
 POSITION = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
@@ -24,6 +25,7 @@ def settings_of_commit(
     rebuild: bool = False,
     row_by_row: bool = False,
     is_staged: bool = False,
+    commit: str | None = None,
 ) -> dict[str, str]:
     """Return the settings of the statement that writes what `source` has up to `version`.
 
@@ -36,9 +38,13 @@ def settings_of_commit(
         row_by_row: hold one row of a file in memory. Thousands at a time are read faster, unless
             they are messages: those may fill the memory.
         is_staged: whether a MERGE can read its source as it is; Delta would keep it once more.
+        commit: the identifier of that commit of the source, which is noted beside its number.
     """
     identifier = mark_of(version, mark, rebuild)
-    return settings_of_transaction(source, identifier, row_by_row=row_by_row, is_staged=is_staged)
+    values = settings_of_transaction(source, identifier, row_by_row=row_by_row, is_staged=is_staged)
+    if commit:
+        values[USER_METADATA] = note_of({source: (identifier, commit)})
+    return values
 
 
 def settings_of_transaction(

@@ -61,11 +61,14 @@ def last_checksum(path: Location) -> dict | None:
     It takes no Spark.
 
     Returns:
-        None if the commit has none that can be read; whoever was killed has written none.
+        None if the commit has none that can be read; whoever was killed has written none. One that
+        another commit of the same number has left, which was taken away, does not count.
     """
     commit = _last_commit(path)
     try:
-        return json.loads(commit.with_suffix(".crc").read_text()) if commit else None
+        checksum = json.loads(commit.with_suffix(".crc").read_text()) if commit else None
+        own = checksum and checksum.get("txnId")
+        return checksum if not own or own in commit.read_text(encoding="utf-8") else None
     except (OSError, ValueError):
         return None
 
@@ -85,7 +88,7 @@ def bytes_since(path: Location, version: int | None) -> int | None:
     if version is None:
         return (last_checksum(path) or {}).get("tableSizeBytes")
     try:
-        added = [action["add"] for action in _actions_since(path, version) if "add" in action]
+        added = [action["add"] for action in actions_since(path, version) if "add" in action]
     except (OSError, ValueError):  # if it is damaged, Delta says so
         return None
     return sum(file["size"] for file in added if file["dataChange"])
@@ -105,7 +108,7 @@ def partitions_since(path: Location, version: int, last: int, column: str) -> se
     """
     values = set()
     try:
-        for action in _actions_since(path, version, last):
+        for action in actions_since(path, version, last):
             file = action.get("cdc") or action.get("add")
             if file and (file["dataChange"] or "cdc" in action):
                 values.add(file["partitionValues"][column])
@@ -118,8 +121,8 @@ def appended_since(path: Location, version: int, last: int, saying: str) -> list
     """Return the files that each commit after `version` up to `last` has appended to a table.
 
     Returns:
-        None if a commit did anything else to the table's rows or does not say `saying`, its user
-        metadata, or if it cannot be read. Compaction does nothing to the rows.
+        None if a commit did anything else to the table's rows or its user metadata does not begin
+        with `saying`, or if it cannot be read. Compaction does nothing to the rows.
     """
     appended = []
     try:
@@ -129,7 +132,7 @@ def appended_since(path: Location, version: int, last: int, saying: str) -> list
             if any("cdc" in action for action in actions) or "remove" in changed:
                 return None
             if "add" in changed:
-                if _user_metadata(actions) != [saying]:
+                if not all((said or "").startswith(saying) for said in _user_metadata(actions)):
                     return None
                 appended.append([action["add"] for action in actions if "add" in action])
     except (OSError, ValueError):
@@ -196,22 +199,6 @@ def count_rows(spark: SparkSession, path: Location) -> int:
         return spark.read.format("delta").load(str(path)).count()
 
 
-def keeps_rows_since(path: Location, version: int) -> bool:
-    """Tell whether no commit after `version` of a table can have taken rows away.
-
-    DELETE, MERGE, RESTORE and a rebuild may have; compaction has not. It has if that is not known:
-    the table is not as far as that, or a commit has been removed.
-    """
-    last = _last_commit(path)
-    if last is None or int(last.stem) < version:
-        return False
-    try:
-        actions = _actions_since(path, version)
-        return not any(action["remove"]["dataChange"] for action in actions if "remove" in action)
-    except (OSError, ValueError):
-        return False
-
-
 def read_beside(spark: SparkSession, path: Location, name: str) -> str | None:
     """Return the text of a file in a table's folder; None if it cannot be read."""
     log = delta_log(spark, path)
@@ -244,15 +231,15 @@ def delta_log(spark: SparkSession, path: Location):
     return spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(path))
 
 
-def _actions_since(path: Location, version: int, last: int | None = None) -> Iterator[dict]:
+def actions_since(path: Location, version: int, last: int | None = None) -> Iterator[dict]:
     """Yield what the commits after `version` of a table, up to `last`, did: the log's files.
 
     Raises:
         OSError, ValueError: a commit has been removed, or cannot be read.
     """
     if last is None:
-        newest = _last_commit(path)
-        last = int(newest.stem) if newest else -1
+        newest = last_commit(path)
+        last = -1 if newest is None else newest
     for commit in range(version + 1, last + 1):
         yield from actions_of(path, commit)
 
@@ -263,8 +250,22 @@ def actions_of(path: Location, commit: int) -> Iterator[dict]:
     Raises:
         OSError, ValueError: it has been removed, or cannot be read.
     """
-    actions = (path / LOG / f"{commit:020}.json").read_text(encoding="utf-8")
-    yield from map(json.loads, filter(None, actions.split("\n")))
+    yield from map(json.loads, filter(None, text_of_commit(path, commit).split("\n")))
+
+
+def text_of_commit(path: Location, commit: int) -> str:
+    """Return what the log has of a commit, an action a line.
+
+    Raises:
+        OSError, ValueError: it has been removed, or is no text.
+    """
+    return (path / LOG / f"{commit:020}.json").read_text(encoding="utf-8")
+
+
+def last_commit(path: Location) -> int | None:
+    """Return the number of the table's latest commit, without Spark; None if it has none."""
+    last = _last_commit(path)
+    return int(last.stem) if last else None
 
 
 def _user_metadata(actions: Iterable[dict]) -> list[str | None]:

@@ -4,9 +4,10 @@ import re
 
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.delta.commit import set_for_one_statement
+from cdc_lakehouse.delta.commit import USER_METADATA, set_for_one_statement
 from cdc_lakehouse.delta.feed import FEED, PURGED
 from cdc_lakehouse.delta.log import LOG, latest_version, snapshot
+from cdc_lakehouse.delta.past import note_again
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.paths import located
 from cdc_lakehouse.storage.files import Location
@@ -34,6 +35,7 @@ def purge(spark: SparkSession, table: str) -> None:
     properties = {row.key: row.value for row in spark.sql(f"show tblproperties {table}").collect()}
     # Removed files are remembered in checkpoints, some with their statistics, for so long.
     spark.sql(f"alter table {table} set tblproperties ('{KEPT_FOR}' = 'interval 0 seconds')")
+    note = note_again(folder)
     with set_for_one_statement(spark, {RETENTION_CHECK: "false"}):
         spark.sql(f"vacuum {table} retain 0 hours")
     last = _shorten_log(spark, folder)
@@ -41,10 +43,11 @@ def purge(spark: SparkSession, table: str) -> None:
         # Who has read all before can go on after what was done here, which changed no row.
         spark.sql(f"alter table {table} set tblproperties ('{PURGED}' = '{before} {last}')")
     kept_for = properties.get(KEPT_FOR)
-    if kept_for in (None, "interval 0 seconds"):
-        spark.sql(f"alter table {table} unset tblproperties if exists ('{KEPT_FOR}')")
-    else:
-        spark.sql(f"alter table {table} set tblproperties ('{KEPT_FOR}' = '{kept_for}')")
+    with set_for_one_statement(spark, {USER_METADATA: note} if note else {}):
+        if kept_for in (None, "interval 0 seconds"):
+            spark.sql(f"alter table {table} unset tblproperties if exists ('{KEPT_FOR}')")
+        else:
+            spark.sql(f"alter table {table} set tblproperties ('{KEPT_FOR}' = '{kept_for}')")
 
 
 def _shorten_log(spark: SparkSession, table: Location) -> int:

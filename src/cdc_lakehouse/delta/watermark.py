@@ -10,7 +10,7 @@ GENERATION = 2**40
 
 def mark_of(version: int, last: int | None, rebuild: bool = False) -> int:
     """Return the transaction number that names a version of the source, after the last one."""
-    return ((last or 0) // GENERATION + rebuild) * GENERATION + version
+    return (max(last or 0, 0) // GENERATION + rebuild) * GENERATION + version
 
 
 def version_of(mark: int) -> int:

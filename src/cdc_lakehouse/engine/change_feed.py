@@ -123,10 +123,20 @@ class Position:
     Attributes:
         commit: the last that it has read.
         feed: the name of the feed; None if it has not kept that.
+        known: the latest commit of the table then, and its identifier; None if it has not kept it.
     """
 
     commit: int
     feed: str | None = None
+    known: tuple[int, str] | None = None
+
+    @classmethod
+    def kept(cls, commit: int, text: str | None) -> "Position":
+        """Return the position of a commit and of what `FeedReading.text` gave with it."""
+        match (text or "").split(" "):
+            case [feed, last, identifier] if last.isdecimal():
+                return cls(commit, feed, (int(last), identifier))
+        return cls(commit, text)
 
 
 @dataclass(frozen=True)
@@ -140,6 +150,7 @@ class FeedReading:
         kind: `snapshot` if it reads all rows as they are after commit `last`, `changes` if those of
             the commits from `first` to `last`, `nothing` if there are none.
         committed_at: the time of the last commit, in milliseconds since 1970.
+        identifier: that of the last commit; None if it is not known.
     """
 
     rows: FeedRows
@@ -149,6 +160,7 @@ class FeedReading:
     first: int = 0
     last: int = -1
     committed_at: int = 0
+    identifier: str | None = None
 
     @property
     def changes(self) -> str:
@@ -162,8 +174,13 @@ class FeedReading:
 
     @property
     def feed_name(self) -> str:
-        """The name of the feed as a text in SQL."""
-        return quoted(self.feed)
+        """What a consumer keeps beside the commit, as a text in SQL."""
+        return quoted(self.text)
+
+    @property
+    def text(self) -> str:
+        """The name of the feed, with its last commit as that is known."""
+        return f"{self.feed} {self.last} {self.identifier}" if self.identifier else self.feed
 
 
 def refuse_without_option(model: GoldModel, consumer: str) -> None:

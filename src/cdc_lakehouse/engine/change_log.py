@@ -10,14 +10,19 @@ from cdc_lakehouse.bronze.tables import EACH_ONCE, IDENTITY
 from cdc_lakehouse.delta.log import (
     appended_since,
     earliest_version,
-    keeps_rows_since,
     live_files_in_log,
     partitions_since,
     read_beside,
     snapshot,
     table_properties,
-    transaction_version,
     write_beside,
+)
+from cdc_lakehouse.delta.past import (
+    Mark,
+    identifier_of,
+    keeps_rows_since,
+    read_mark,
+    why_not_of_past,
 )
 from cdc_lakehouse.delta.statistics import extents_of
 from cdc_lakehouse.delta.stored_columns import (
@@ -26,7 +31,6 @@ from cdc_lakehouse.delta.stored_columns import (
     types_of_columns,
     types_of_schema,
 )
-from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.engine.duplicates import reach
 from cdc_lakehouse.engine.latest_changes import (
     FILE,
@@ -52,6 +56,7 @@ from cdc_lakehouse.engine.window import (
     refuse_restored,
 )
 from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.storage.files import Location
 
 DELETION_VECTORS = "delta.enableDeletionVectors"
 MESSAGES = "bronze.messages"
@@ -81,19 +86,55 @@ def plan_window(
     build = Build(exists=False)
     if exists:
         build = _build(spark, table, path, columns, is_asked, protected)
-    read = None
+    read, messages = None, warehouse_path(*MESSAGES.split("."))
     if exists and not build.rebuild:
-        mark = transaction_version(spark, path, MESSAGES)
-        read = version_of(mark) if mark >= 0 else None
-    messages = warehouse_path(*MESSAGES.split("."))
+        read = version_read(spark, path)
     last = snapshot(spark, messages).version()
-    refuse_restored(table, read, last)
     since = -1 if read is None else read
     formats, earliest = formats_between(spark, since, last), earliest_version(messages)
     reaches_back = earliest <= since + 1
     return Window(
-        table, path, columns, MESSAGES, read, last, build, formats, reaches_back, protected
+        table,
+        path,
+        columns,
+        MESSAGES,
+        read,
+        last,
+        build,
+        formats,
+        reaches_back,
+        protected,
+        identifier_of(messages, last),
     )
+
+
+def version_read(spark: SparkSession, path: Location) -> int | None:
+    """Return up to which commit the rows of a change log have read bronze.messages.
+
+    Args:
+        path: its folder.
+
+    Returns:
+        None if it has read nothing.
+
+    Raises:
+        LakehouseError: bronze is another one than that.
+    """
+    mark = read_mark(spark, path, MESSAGES)
+    table = f"{path.parent.name.removesuffix('.db')}.{path.name}"
+    refuse_restored(table, mark, found_of_messages(mark))
+    return mark.version
+
+
+def found_of_messages(mark: Mark) -> str | None:
+    """Return what was found of bronze.messages if it is not the one that a table has read.
+
+    Args:
+        mark: how far it has.
+    """
+    if mark.version is None:
+        return None
+    return why_not_of_past(warehouse_path(*MESSAGES.split(".")), mark.version, mark.source)
 
 
 def _build(
@@ -198,7 +239,7 @@ def find_latest_changes(
 def read_kept(spark: SparkSession, path: Path) -> LatestChanges | None:
     """Return what the last runs of a change log have left, if it still holds for the table."""
     kept = read_latest(read_beside(spark, path, FILE))
-    return kept if kept and keeps_rows_since(path, kept.version) else None
+    return kept if kept and keeps_rows_since(path, kept.version, kept.commit) else None
 
 
 def count_settled(
@@ -236,7 +277,9 @@ def keep_latest_changes(
         rows: those that `count_settled` returns.
     """
     version = snapshot(spark, window.path).version()
-    latest = known.with_run(version, Run(window.last, counts_of(rows)), sequences_of(rows))
+    run = Run(window.last, counts_of(rows))
+    commit = identifier_of(window.path, version)
+    latest = known.with_run(version, run, sequences_of(rows), commit)
     write_beside(spark, window.path, FILE, latest.text())
 
 

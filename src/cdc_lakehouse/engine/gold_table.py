@@ -40,6 +40,7 @@ class GoldTable:
         needs_views: whether the views on the table are missing or read other columns.
         changes: what silver has settled since, by source table; None if that is not known.
         altered: the columns in which the table that is there differs from its definition.
+        commit: the identifier of the commit `last` of bronze; None if it is not known.
     """
 
     model: GoldModel
@@ -53,6 +54,7 @@ class GoldTable:
     needs_views: bool
     changes: Sequence[TableChanges] | None
     altered: Sequence[str] = ()
+    commit: str | None = None
 
     @property
     def exists(self) -> bool:
@@ -185,11 +187,14 @@ class GoldTable:
         """Whether silver has nothing that the table has not read.
 
         It notes how far it has read when something is new for it, so that no run writes it before.
+        It may have read more, if silver was restored: silver reads the same again.
         """
-        if self.last is None or self.read == self.last:
+        if self.last is None:
             return True
         if self.read is None:
             return False
+        if self.read >= self.last:
+            return True
         changes = self.changes
         return changes is not None and not any(
             self.model.reads_table(each.source) for each in changes

@@ -57,6 +57,7 @@ class LatestChanges:
         sequences: the greatest `sequence` of each source table.
         since: after which version of bronze all runs are known; -1 if all.
         runs: these runs.
+        commit: the identifier of the commit that made the version; None if it is not known.
     """
 
     version: int
@@ -64,6 +65,7 @@ class LatestChanges:
     sequences: dict[Source, str]
     since: int
     runs: tuple[Run, ...] = ()
+    commit: str | None = None
 
     def text(self) -> str:
         """Return it as a text for `read_latest`."""
@@ -78,12 +80,14 @@ class LatestChanges:
             return None
         return [table for run in self.runs if run.last > after for table in run.tables]
 
-    def with_run(self, version: int, run: Run, sequences: dict[Source, str]) -> "LatestChanges":
+    def with_run(
+        self, version: int, run: Run, sequences: dict[Source, str], commit: str | None = None
+    ) -> "LatestChanges":
         """Return what is known once a further run has made a version of the table."""
         runs = (*self.runs, run) if run.tables else self.runs
         since = runs[-RUNS - 1].last if len(runs) > RUNS else self.since
         latest = furthest(self.sequences, sequences)
-        return LatestChanges(version, run.last, latest, since, runs[-RUNS:])
+        return LatestChanges(version, run.last, latest, since, runs[-RUNS:], commit)
 
 
 def nothing_known(read: int | None) -> LatestChanges:
@@ -108,7 +112,7 @@ def read_latest(text: str | None) -> LatestChanges | None:
         sequences = {tuple(source): sequence for *source, sequence in kept["sequences"]}
         runs = tuple(Run(last, tuple(map(_table, tables))) for last, tables in kept["runs"])
         positions = (kept[name] for name in ("version", "bronze_version"))
-        return LatestChanges(*positions, sequences, kept["since"], runs)
+        return LatestChanges(*positions, sequences, kept["since"], runs, kept.get("commit"))
     except (ValueError, TypeError, KeyError):  # it can be made up for
         return None
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from cdc_lakehouse.delta.past import Mark
+
 # The properties of a stored table: what decides its content, its materialization, and whether it
 # has rows with columns that are older than the row, or moves of such (`none`, marks or `some`).
 DEFINITION, KIND = "cdc_lakehouse.definition", "cdc_lakehouse.kind"
@@ -14,6 +16,7 @@ def why_rebuilt(
     changed_columns: Sequence[str],
     resettled: bool,
     is_asked: bool,
+    why_not_of_past: str | None = None,
 ) -> str | None:
     """Return why a table that is there is built again; empty if a person asks, None if it is not.
 
@@ -23,9 +26,12 @@ def why_rebuilt(
         changed_columns: the columns in which it differs from its definition.
         resettled: whether changes that it has read were settled otherwise since.
         is_asked: whether a person asks to build it again.
+        why_not_of_past: why the changes that it has are not those of the change log, if so.
     """
     if is_asked:
         return ""
+    if why_not_of_past:
+        return why_not_of_past
     if changed_columns:
         return f"its definition has changed: {', '.join(changed_columns)}"
     if stored.get(DEFINITION) != definition:
@@ -35,4 +41,17 @@ def why_rebuilt(
     if stored.get(PARTIAL_MOVES) is None and stored.get(PARTIAL_ROWS) != "none":
         # It is from before moved rows kept the columns that their change does not carry.
         return "rows whose primary key has changed keep more columns"
+    return None
+
+
+def why_not_of_past(mark: Mark, events: Mark) -> str | None:
+    """Return why the changes of a table are not of the past of the change log, if two marks tell.
+
+    Args:
+        mark, events: how far the table and the change log have read bronze.messages.
+    """
+    if mark.is_lost:
+        return "it was restored to a version of which its log no longer tells what it had read"
+    if mark.version is not None and mark.version == events.version and not mark.is_at(events):
+        return f"commit {mark.version} of bronze.messages was another one when the table read it"
     return None

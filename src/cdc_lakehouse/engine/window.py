@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cdc_lakehouse.delta import statements
+from cdc_lakehouse.delta.past import Mark
 from cdc_lakehouse.delta.stored_columns import changed_columns, columns_to_add
 from cdc_lakehouse.engine.loss import LostRows, refuse_protection, refuse_rebuild
 from cdc_lakehouse.errors import LakehouseError
@@ -98,7 +99,8 @@ class Window:
 
     `table` is the change log, with the `columns` of its contract, in the folder `path`. `formats`
     are those that may have a new message. `reaches_back` tells whether the log still holds all of
-    the commits. `protected` is what `Protection.text` gives for silver.
+    the commits. `protected` is what `Protection.text` gives for silver. `commit` is the identifier
+    of the commit `last`.
     """
 
     table: str
@@ -111,6 +113,7 @@ class Window:
     formats: frozenset[str] = frozenset()
     reaches_back: bool = True
     protected: str = ""
+    commit: str | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -172,15 +175,28 @@ class Window:
         return [column["name"] for column in self.columns]
 
 
-def refuse_restored(table: str, read: int | None, last: int) -> None:
-    """Refuse a bronze.messages that is not as far as it has been read.
+def refuse_restored(table: str, mark: Mark, found: str | None) -> None:
+    """Refuse a bronze.messages that is not the one that was read.
+
+    Args:
+        mark: how far it was read.
+        found: what was found of it, if that is no part of its past.
 
     Raises:
-        LakehouseError: it is not.
+        LakehouseError: it is not; or it is not known how far it was read.
     """
-    if read is not None and read > last:
+    remedy = (
+        "run `dbt run --full-refresh`, which builds silver and gold from what bronze holds now: "
+        "messages that it no longer holds are then in no table."
+    )
+    if mark.is_lost:
         raise LakehouseError(
-            f"{table} has read up to version {read} of bronze.messages, which is now at {last}: "
-            "bronze was restored or made anew. Run `dbt run --full-refresh` to build from what it "
-            "holds now."
+            f"{table} was restored to a version of which its log no longer tells how far it had "
+            f"read bronze.messages. Restore it to a later version. Or {remedy}"
+        )
+    if found:
+        raise LakehouseError(
+            f"{table} has read bronze.messages up to commit {mark.version}, but bronze.messages "
+            f"{found}: it was restored, copied back or made again. If you have the newer one, put "
+            f"bronze back as it was. If not, {remedy}"
         )

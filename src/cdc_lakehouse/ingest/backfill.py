@@ -6,11 +6,11 @@ from pathlib import Path
 from pyspark.sql import Row, SparkSession
 
 from cdc_lakehouse.bronze import deliveries
-from cdc_lakehouse.bronze import tables as bronze
+from cdc_lakehouse.bronze.ledger import landed_batch
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.delivered import existing
 from cdc_lakehouse.ingest.files import File
-from cdc_lakehouse.ingest.landing import APPLICATION, Ingest
+from cdc_lakehouse.ingest.landing import Ingest
 from cdc_lakehouse.ingest.names import NO_NAMES, Names
 from cdc_lakehouse.ingest.overlap import lines_beside_offsets, places_of
 from cdc_lakehouse.ingest.report import BackfillReport, Place
@@ -83,7 +83,7 @@ class _Backfill(Ingest):
     def known_files(self, roots: list[str]) -> tuple[dict[str, list[Row]], int]:
         if not self.request.is_dry_run:
             return super().known_files(roots)
-        committed = bronze.committed_version(self.spark, APPLICATION)
+        committed = landed_batch(self.spark).number
         known = deliveries.landed_files(self.spark, roots, committed)
         landed = {path: [r for r in rows if r.batch <= committed] for path, rows in known.items()}
         return landed, committed + 1

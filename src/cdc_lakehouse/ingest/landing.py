@@ -13,6 +13,7 @@ from pyspark.sql import Row, SparkSession
 
 from cdc_lakehouse.bronze import deliveries, operations
 from cdc_lakehouse.bronze import tables as bronze
+from cdc_lakehouse.bronze.ledger import APPLICATION, landed_batch, unlanded
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.delivered import existing, find_once
 from cdc_lakehouse.ingest.files import (
@@ -27,7 +28,7 @@ from cdc_lakehouse.ingest.files import (
 from cdc_lakehouse.ingest.generations import new_file, numbers_of
 from cdc_lakehouse.ingest.names import NO_NAMES, Names
 from cdc_lakehouse.ingest.overlap import conflict
-from cdc_lakehouse.ingest.report import IngestReport, problem
+from cdc_lakehouse.ingest.report import IngestReport, gone, problem
 from cdc_lakehouse.ingest.room import Room, max_file_bytes
 from cdc_lakehouse.ingest.writing import writing
 from cdc_lakehouse.routes import Routes, read_routes
@@ -39,8 +40,6 @@ from cdc_lakehouse.runtime.standalone import is_cluster
 from cdc_lakehouse.runtime.timings import Recorder, Step
 from cdc_lakehouse.storage.files import Location, remove_tree
 from cdc_lakehouse.storage.objects import ObjectPath
-
-APPLICATION = "lakehouse ingest files"
 
 
 def ingest_files(
@@ -132,26 +131,36 @@ class Ingest:
 
         What an earlier run was stopped from landing is landed first.
         """
-        committed = bronze.committed_version(self.spark, APPLICATION)
-        known = deliveries.landed_files(self.spark, roots, committed)
-        later = [row for rows in known.values() for row in rows if row.batch > committed]
-        # One at most, unless commits were taken out of the log. One without a message needs none.
-        interrupted = sorted({row.batch for row in later if row.messages})
-        for batch in interrupted:
-            self.finish_interrupted([row for row in later if row.batch == batch], batch)
+        mark = landed_batch(self.spark)
+        known = deliveries.landed_files(self.spark, roots, mark.number)
+        later = [row for rows in known.values() for row in rows if row.batch > mark.number]
+        free = 1 + max([mark.newest, *(row.batch for row in later)])
+        # One at most, unless bronze has gone back.
+        interrupted = unlanded(later, mark)
+        for rows in interrupted:
+            self.finish_interrupted(rows, free if mark.went_back else None)
         if interrupted:
-            known = deliveries.landed_files(self.spark, roots, committed)
-        return known, 1 + max((row.batch for row in later), default=committed)
+            known = deliveries.landed_files(self.spark, roots, mark.number)
+        return known, free + (mark.went_back and bool(interrupted))
 
-    def finish_interrupted(self, rows: list[Row], batch: int) -> None:
-        """Land what an earlier run wrote down but was stopped from landing, if it is unchanged."""
+    def finish_interrupted(self, rows: list[Row], batch: int | None) -> None:
+        """Land what an earlier run wrote down but bronze does not have, if it is unchanged.
+
+        Args:
+            batch: its number, if it is to be recorded as another than it was.
+        """
         say(f"completing an interrupted run of {len(rows):,} files")
         files = [file for row in rows if (file := self.stage_intended(row))]
         same = {file.path for file in files}
-        deliveries.forget_files(
-            self.spark, batch, [row.path for row in rows if row.path not in same]
-        )
-        self.land(files, batch, rows[0].landed_at)
+        for number in {row.batch for row in rows}:
+            lost = [row.path for row in rows if row.path not in same and row.batch == number]
+            deliveries.forget_files(self.spark, number, lost)
+            self.report.problems += filter(None, map(gone, lost))
+        if batch is None:
+            self.land(files, rows[0].batch, rows[0].landed_at)
+        elif files:
+            self.record_intent(files, batch)
+            self.land(files, batch)
 
     def stage_intended(self, row: Row) -> File | None:
         try:

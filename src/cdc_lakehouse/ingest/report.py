@@ -1,5 +1,6 @@
 """What a run of an ingest landed, and what it could not."""
 
+import os
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -84,3 +85,16 @@ def problem(path: str, error: Exception) -> str:
     kind = "Parquet" if is_parquet(path) else "gzip"
     reason = (short_message(error).splitlines() or ["no reason given"])[0].strip(" .")
     return f"{shown} is not a sound {kind} file: {reason}. Deliver it again, whole."
+
+
+def gone(path: str) -> str | None:
+    """Return the sentence on a file that was recorded and is not there; None if it is there.
+
+    An extract has a label in the place of a path, and is delivered again by its own command.
+    """
+    if not os.path.isabs(path) or os.path.exists(path):
+        return None
+    return (
+        f"{path} was recorded as landed, but bronze lacks its messages, and the file is gone. Put "
+        "it back, or put a bronze back that has them."
+    )

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.bronze.removal import EXPIRY, Removal, interrupted, runs_of
 from cdc_lakehouse.bronze.tables import IDENTITY
-from cdc_lakehouse.delta.log import is_table, transaction_version
-from cdc_lakehouse.delta.watermark import version_of
+from cdc_lakehouse.delta.log import is_table
+from cdc_lakehouse.engine.change_log import version_read
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.locks import hold_to_commit
 from cdc_lakehouse.runtime.paths import warehouse_path
@@ -108,8 +108,8 @@ def _drop(spark: SparkSession, removal: Removal) -> None:
 
 def _settled_before(spark: SparkSession, events: Location, before: str) -> DataFrame:
     """Return the identities all of whose deliveries are old, and read and settled by silver."""
-    mark = transaction_version(spark, events, "bronze.messages")
-    read = version_of(mark)
+    read = version_read(spark, events)
+    read = -1 if read is None else read
     old = (
         bronze.read(spark, bronze.MESSAGES)
         .groupBy(IDENTITY)

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse.bronze import tables as bronze
+from cdc_lakehouse.delta.commit import USER_METADATA, set_for_one_statement
 from cdc_lakehouse.delta.disk import files_on_disk
 from cdc_lakehouse.delta.log import (
     clean_log,
@@ -22,9 +23,8 @@ from cdc_lakehouse.delta.log import (
     is_table,
     live_files,
     tables_in,
-    transaction_version,
 )
-from cdc_lakehouse.delta.watermark import version_of
+from cdc_lakehouse.delta.past import note_again, read_mark
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.locks import (
     Lock,
@@ -211,7 +211,9 @@ def _maintain_table(
     table = f"delta.{identifier(str(path))}"
     done = Maintained(_name(path), *live_files(spark, path))
     if done.files_before:
-        spark.sql(f"optimize {table}").collect()
+        note = note_again(path)  # the log is about to be cleaned
+        with set_for_one_statement(spark, {USER_METADATA: note} if note else {}):
+            spark.sql(f"optimize {table}").collect()
     if lag := _lag_of_silver(spark, path, retention):
         report.notes.append(lag)
     else:
@@ -236,10 +238,9 @@ def _lag_of_silver(spark: SparkSession, path: Location, retention: timedelta) ->
     events = warehouse_path("silver", "events")
     if path != warehouse_path("bronze", bronze.MESSAGES) or not is_table(events):
         return None
-    mark = transaction_version(spark, events, "bronze.messages")
-    if mark < 0:
+    read = read_mark(spark, events, "bronze.messages").version
+    if read is None:
         return None
-    read = version_of(mark)
     oldest = datetime.now(UTC) - retention
     history = spark.sql(f"describe history {bronze.by_path(bronze.MESSAGES)}")
     unread = (

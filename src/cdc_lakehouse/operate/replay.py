@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 from cdc_lakehouse.bronze import operations
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.bronze.tables import IDENTITY
-from cdc_lakehouse.delta.log import is_table, transaction_version
-from cdc_lakehouse.delta.watermark import version_of
+from cdc_lakehouse.delta.log import is_table
+from cdc_lakehouse.engine.change_log import version_read
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import Routes, covers, read_routes
 from cdc_lakehouse.runtime.locks import hold_to_commit
@@ -215,13 +215,13 @@ def _outcomes(spark: SparkSession, selection: Selection) -> DataFrame:
 
 def _without_outcome(spark: SparkSession, events: DataFrame) -> DataFrame:
     """Return the messages up to silver's checkpoint of which silver.events holds nothing."""
-    mark = transaction_version(spark, warehouse_path("silver", "events"), "bronze.messages")
+    read = version_read(spark, warehouse_path("silver", "events"))
     landed = F.col("_metadata.row_commit_version").alias("landed")
     messages = bronze.read(spark, bronze.MESSAGES).select(*IDENTITY, landed)
     return (
         messages.groupBy(IDENTITY)
         .agg(F.min("landed").alias("bronze_version"))
-        .where(F.col("bronze_version") <= version_of(mark))
+        .where(F.col("bronze_version") <= (-1 if read is None else read))
         .join(events, IDENTITY, "left_anti")
         .select(*IDENTITY, F.lit(NO_OUTCOME).alias("outcome"), "bronze_version")
     )

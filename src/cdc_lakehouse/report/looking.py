@@ -21,7 +21,7 @@ from cdc_lakehouse.delta.log import (
     live_files,
     tables_in,
 )
-from cdc_lakehouse.delta.watermark import version_of
+from cdc_lakehouse.delta.past import mark_of_rows
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.gold.add_table import Gold
 from cdc_lakehouse.gold.source_tables import SourceTable as NamedTable
@@ -242,8 +242,10 @@ def _runs() -> tuple[facts.Run, ...]:
 
 def last_commit_read() -> int:
     """Return the commit of bronze.messages up to which silver has read; -1 before there is one."""
-    mark = (last_transactions(warehouse_path("silver", "events")) or {}).get("bronze.messages")
-    return -1 if mark is None else version_of(mark)
+    events, source = warehouse_path("silver", "events"), "bronze.messages"
+    newest = (last_transactions(events) or {}).get(source, -1)
+    version = mark_of_rows(events, source, newest).version
+    return -1 if version is None else version
 
 
 def _plain_row(row: Row) -> dict[str, Any]:

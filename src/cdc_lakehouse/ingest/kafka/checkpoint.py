@@ -13,6 +13,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.bronze import tables as bronze
+from cdc_lakehouse.delta.log import last_commit
+from cdc_lakehouse.delta.past import identifier_of, read_mark, why_not_of_past
 from cdc_lakehouse.errors import short_message
 from cdc_lakehouse.ingest.kafka.options import Offsets, read_offsets, write_offsets
 from cdc_lakehouse.runtime.paths import lakehouse_dir
@@ -21,6 +23,8 @@ from cdc_lakehouse.storage.objects import ObjectPath
 
 STARTING_OFFSETS = "starting_offsets.json"
 TOPIC_IDS = "topic_ids.json"
+BRONZE = "bronze.json"  # the commit of bronze.messages that was the latest at the last run
+AT = ("version", "commit")
 SPARKS = ("metadata", "sources", "offsets", "commits")
 
 
@@ -92,7 +96,16 @@ class Checkpoint:
         planned, ended = self._newest("offsets"), self._newest("commits")
         if ended >= 0:
             self._lines(f"commits/{ended}")
-        landed = max(ended, bronze.committed_version(self.spark, query))
+        mark = read_mark(self.spark, bronze.folder_of(bronze.MESSAGES), query)
+        if ended > mark.number or mark.went_back:
+            has = f"bronze.messages has it up to batch {mark.number}" if mark.number >= 0 else ""
+            raise Unreadable(
+                f"has read up to batch {max(ended, mark.newest)}, but "
+                f"{has or 'bronze.messages has no batch of it'}: bronze was restored, copied back "
+                "or made again."
+            )
+        self._refuse_other_bronze()
+        landed = mark.number
         if landed > planned:
             raise Unreadable(f"lacks offsets/{landed}, a batch that bronze has.")
         if landed < planned - 1:
@@ -101,6 +114,29 @@ class Checkpoint:
         if planned > landed:
             position.planned = self._offsets(planned)
         return position
+
+    def _refuse_other_bronze(self) -> None:
+        """Raise if bronze has not come through the commit that it was at when this was last used.
+
+        Raises:
+            Unreadable: it has not.
+        """
+        if not (self.path / BRONZE).exists():
+            return
+        known = self._json(BRONZE, lambda text: tuple(json.loads(text)[n] for n in AT))
+        found = why_not_of_past(bronze.folder_of(bronze.MESSAGES), *known)
+        if found:
+            raise Unreadable(
+                f"was used with bronze.messages at commit {known[0]}, but bronze.messages {found}: "
+                "it was restored, copied back or made again."
+            )
+
+    def keep_bronze(self) -> None:
+        """Note at which commit bronze.messages is; what lands later comes after it."""
+        folder = bronze.folder_of(bronze.MESSAGES)
+        version = last_commit(folder)
+        known = {"version": version, "commit": identifier_of(folder, version)}
+        write_whole(self.path / BRONZE, json.dumps(known))
 
     def topic_ids(self) -> dict[str, str]:
         """Return the ids that the topics had when they were first read."""

@@ -111,6 +111,7 @@ class _Run:
         self.start.look()
         starting = self.start.starting_options()
         self.checkpoint.keep_topic_ids(self.cluster.ids)
+        self.checkpoint.keep_bronze()
         frame = self.messages(options | starting)
         with self.stopped_by_signals():
             try:
@@ -120,6 +121,7 @@ class _Run:
                 # It says what was lost while the stream read, if that is it.
                 self.start.starting_options()
                 raise
+        self.checkpoint.keep_bronze()
         self.report.topics = len({topic for topic, _ in self.start.partitions})
         self.report.landed = self.count_landed()
         return self.report

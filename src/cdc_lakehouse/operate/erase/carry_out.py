@@ -8,9 +8,10 @@ from cdc_lakehouse.bronze.removal import Removal, rows_frame
 from cdc_lakehouse.bronze.tables import MESSAGES
 from cdc_lakehouse.delta.commit import set_for_one_statement, settings_of_commit
 from cdc_lakehouse.delta.kept import forget, kept_tables
-from cdc_lakehouse.delta.log import latest_version, transaction_version
+from cdc_lakehouse.delta.log import latest_version
+from cdc_lakehouse.delta.past import identifier_of, read_mark
 from cdc_lakehouse.delta.purge import purge
-from cdc_lakehouse.delta.watermark import version_of
+from cdc_lakehouse.engine.change_log import version_read
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.operate.erase.dbt_runs import run_dbt
 from cdc_lakehouse.operate.erase.left_overs import remove_left_overs
@@ -92,12 +93,17 @@ def _rows(spark: SparkSession, table: str) -> int:
 
 def advance_watermark(spark: SparkSession) -> None:
     """Let silver have read the commits of bronze that only removed: their files are to go."""
-    mark = watermark(spark)
-    read, last = version_of(mark), latest_version(spark, warehouse_path("bronze", MESSAGES))
+    messages, events = (warehouse_path(*n.split(".")) for n in ("bronze.messages", "silver.events"))
+    read, last = version_read_by_silver(spark), latest_version(spark, messages)
     if read == last:
         return
     refuse_unsettled(spark, read)
-    with set_for_one_statement(spark, settings_of_commit("bronze.messages", last, mark)):
+    mark = read_mark(spark, events, "bronze.messages")
+    commit = identifier_of(messages, last)
+    settings = settings_of_commit(
+        "bronze.messages", last, mark.newest, mark.went_back, commit=commit
+    )
+    with set_for_one_statement(spark, settings):
         spark.sql("update silver.events set topic = topic where false")
 
 
@@ -111,9 +117,9 @@ def refuse_unsettled(spark: SparkSession, read: int) -> None:
         )
 
 
-def watermark(spark: SparkSession) -> int:
-    """Return the transaction number up to which silver has read bronze."""
-    mark = transaction_version(spark, warehouse_path("silver", "events"), "bronze.messages")
-    if mark < 0:
+def version_read_by_silver(spark: SparkSession) -> int:
+    """Return the commit up to which silver has read bronze."""
+    read = version_read(spark, warehouse_path("silver", "events"))
+    if read is None:
         raise LakehouseError("silver.events has settled nothing yet. Run `dbt run`.")
-    return mark
+    return read

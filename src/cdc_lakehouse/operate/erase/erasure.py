@@ -14,14 +14,13 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.bronze import operations
 from cdc_lakehouse.bronze.removal import ERASURE, Removal, interrupted
-from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.operate.erase.carry_out import (
     STOP,
     Locks,
     carry_out,
     refuse_unsettled,
-    watermark,
+    version_read_by_silver,
 )
 from cdc_lakehouse.operate.erase.other_tables import OtherTables
 from cdc_lakehouse.operate.erase.report import (
@@ -129,7 +128,7 @@ def _erase_subjects(
     dry_run: bool,
     report: Report,
 ) -> None:
-    refuse_unsettled(spark, version_of(watermark(spark)))
+    refuse_unsettled(spark, version_read_by_silver(spark))
     number = uuid.uuid4().hex
     found = find_messages(spark, subjects)
     OtherTables(spark, subjects, number).look_at_all(found)

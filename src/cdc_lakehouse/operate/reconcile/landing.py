@@ -14,10 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse.bronze import deliveries
+from cdc_lakehouse.bronze.ledger import APPLICATION
 from cdc_lakehouse.bronze.tables import MESSAGE_COLUMNS, microseconds
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.files import File
-from cdc_lakehouse.ingest.landing import APPLICATION, Ingest
+from cdc_lakehouse.ingest.landing import Ingest
 from cdc_lakehouse.ingest.writing import writing
 from cdc_lakehouse.operate.reconcile.known import KnownTable, find_known, key_of
 from cdc_lakehouse.operate.reconcile.source import Source, read_source

@@ -7,6 +7,7 @@ from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 
 from cdc_lakehouse.delta.feed import FEED, PURGED, first_after_purge, first_lost
+from cdc_lakehouse.delta.past import identifier_of, why_not_of_past
 from cdc_lakehouse.engine.change_feed import (
     FeedReading,
     FeedRows,
@@ -61,16 +62,21 @@ class FeedsAdapter(GoldAdapter):
             view = relation.include(database=False)
             return FeedReading(rows, f"{view.schema}.{view.identifier}", "", "nothing")
         properties, state = self.properties(table), self.snapshot(table)
-        position = Position(since["commit"], since.get("feed")) if since else None
+        position = Position.kept(since["commit"], since.get("feed")) if since else None
         last, name = state.version(), table.render()
         kind = kind_of_reading(position, properties, last, name, consumer)
-        first = 0
+        folder, first = folder_of(table), 0
+        if position and position.known and (found := why_not_of_past(folder, *position.known)):
+            raise cannot_go_on(consumer, name, f"it {found}")
         if position and kind == "changes":
             first = first_after_purge(properties.get(PURGED), position.commit + 1)
-            lost = first_lost(folder_of(table), first, last)
+            lost = first_lost(folder, first, last)
             if lost is not None:
                 raise cannot_go_on(consumer, name, f"the changes of its commit {lost} are removed")
-        return FeedReading(rows, name, properties[FEED], kind, first, last, state.timestamp())
+        identifier = identifier_of(folder, last)
+        return FeedReading(
+            rows, name, properties[FEED], kind, first, last, state.timestamp(), identifier
+        )
 
     def _model_of(self, relation: BaseRelation, nodes: Iterable[Mapping[str, Any]]) -> GoldModel:
         for node in nodes:

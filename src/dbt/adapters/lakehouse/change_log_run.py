@@ -19,7 +19,8 @@ from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.window import Window
 from cdc_lakehouse.routes import read_routes
 from dbt.adapters.lakehouse.extracts import Extracts
-from dbt.adapters.lakehouse.tables import EVENTS, INFER_NOTHING, Macros, TablesAdapter
+from dbt.adapters.lakehouse.marks import MarksAdapter
+from dbt.adapters.lakehouse.tables import EVENTS, INFER_NOTHING, Macros
 
 OUTCOMES = "select * from outcomes"
 
@@ -29,7 +30,7 @@ class ChangeLogRun:
 
     def __init__(
         self,
-        adapter: TablesAdapter,
+        adapter: MarksAdapter,
         target: BaseRelation,
         window: Window,
         sql: str,
@@ -82,6 +83,7 @@ class ChangeLogRun:
             self.window.read,
             rebuild=True,
             row_by_row=True,
+            commit=self.adapter.mark(self.target, change_log.MESSAGES).source,
         )
 
     def _process(self, found: NewMessages) -> None:
@@ -135,7 +137,8 @@ class ChangeLogRun:
             duplicates.mark_duplicates(spark, append, "written_rows", window.table, earlier)
         with adapter.step("commits"):
             mark = adapter.mark(self.target, change_log.MESSAGES)
-            append.commit(change_log.MESSAGES, mark_of(window.last, mark))
+            number = mark_of(window.last, mark.newest, mark.went_back)
+            append.commit(change_log.MESSAGES, number, window.commit)
         adapter.forget_snapshots()
         self.macros["store_result"]("main", response=AdapterResponse("OK"))
         return settled
@@ -175,6 +178,7 @@ class ChangeLogRun:
             window.last,
             rebuild=window.build.rebuild,
             row_by_row=True,
+            commit=window.commit,
         )
 
     def _note_resettled_tables(self) -> None:

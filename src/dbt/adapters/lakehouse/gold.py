@@ -9,6 +9,7 @@ from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.spark.impl import SparkConfig
 
+from cdc_lakehouse.delta.past import UNREAD, Mark, identifier_of
 from cdc_lakehouse.engine import change_log
 from cdc_lakehouse.engine.columns import (
     KNOWN_AT,
@@ -116,10 +117,11 @@ class GoldAdapter(ProtectionAdapter):
             said = f"{storage} is made anew: it was of another materialization"
             self.remove_table(storage)
             properties = {}
-        read, why, altered = None, None, []
-        last = self.watermark(self.events, change_log.MESSAGES)
+        mark, why, altered = UNREAD, None, []
+        events = self.mark(self.events, change_log.MESSAGES)
+        last = events.version
         if properties:
-            read = self.watermark(storage, EVENTS)
+            mark = self.mark(storage, EVENTS)
             altered = self.changed_columns(storage, [column.definition for column in model.stored])
         # Where silver has read nothing there is nothing to build a table from.
         if properties and last is not None:
@@ -127,20 +129,41 @@ class GoldAdapter(ProtectionAdapter):
                 properties,
                 model.definition,
                 altered,
-                self._has_resettled_changes(model, read, last),
+                self._has_resettled_changes(model, mark.version, last),
                 full_refresh,
+                self.why_not_of_past(mark, events),
             )
             said = f"{storage} is built anew: {why}" if why else None
         rebuild, is_part = why is not None, self.reads_a_part_only(sql)
-        read = None if rebuild else read
+        read = None if rebuild else mark.version
         changes = self._changes(last, read)
         table = GoldTable(
-            model, view, properties, rebuild, said, read, last, is_part, False, changes, altered
+            model,
+            view,
+            properties,
+            rebuild,
+            said,
+            read,
+            last,
+            is_part,
+            False,
+            changes,
+            altered,
+            self._commit_read(events),
         )
         # A part of the sources must not take the place of what the views read.
         are_others = rebuild or self._lacks_views(table) or self._judges_otherwise(table)
         needs_views = not properties or (not is_part and are_others)
         return replace(table, needs_views=needs_views)
+
+    def _commit_read(self, events: Mark) -> str | None:
+        """The identifier of the commit of bronze.messages up to which the change log has read.
+
+        One that an earlier release has not noted is learned from the log of bronze.
+        """
+        if events.source or events.version is None:
+            return events.source
+        return identifier_of(folder_of(self.named(change_log.MESSAGES)), events.version)
 
     def _lacks_views(self, table: GoldTable) -> bool:
         """Whether a run that was killed has not made all views and functions.

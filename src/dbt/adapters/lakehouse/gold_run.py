@@ -170,7 +170,13 @@ class GoldRun(TableRun):
         """Run the statement that writes the table, and commit with it how far silver is read."""
         table = self.table
         self.macros["write_and_commit"](
-            statement, table.storage, EVENTS, table.last, rebuild=table.rebuild, is_staged=is_staged
+            statement,
+            table.storage,
+            EVENTS,
+            table.last,
+            rebuild=table.rebuild,
+            is_staged=is_staged,
+            commit=table.commit,
         )
 
     def _find_new_changes(self) -> NewChanges:

@@ -6,16 +6,18 @@ from typing import Any
 
 from dbt.adapters.base.meta import available
 
-from cdc_lakehouse.delta.log import is_table, keeps_rows_since, read_beside, write_beside
+from cdc_lakehouse.delta.log import is_table, read_beside, write_beside
+from cdc_lakehouse.delta.past import identifier_of, keeps_rows_since
 from cdc_lakehouse.engine.change_log import MESSAGES
 from cdc_lakehouse.engine.duplicates import reach
 from cdc_lakehouse.engine.latest_changes import COLUMNS, first_sequences_of, sequences_of
 from cdc_lakehouse.engine.passed_tests import FILE, Passed, read_passed, text_of
 from cdc_lakehouse.runtime.paths import warehouse_path
-from dbt.adapters.lakehouse.tables import EVENTS, TablesAdapter
+from dbt.adapters.lakehouse.marks import MarksAdapter
+from dbt.adapters.lakehouse.tables import EVENTS
 
 
-class PassedTestsAdapter(TablesAdapter):
+class PassedTestsAdapter(MarksAdapter):
     """How far each data test has passed."""
 
     def __init__(self, config, mp_context):
@@ -39,13 +41,18 @@ class PassedTestsAdapter(TablesAdapter):
         name, definition = node["unique_id"], hashlib.md5(node["raw_code"].encode()).hexdigest()
         version = self.snapshot(self.events).version()
         read = self.version_read(self.events, MESSAGES)
-        self._looked_at[name] = Passed(definition, version, read)
+        messages = warehouse_path(*MESSAGES.split("."))
+        commits = identifier_of(path, version), identifier_of(messages, read)
+        self._looked_at[name] = Passed(definition, version, read, commits)
         passed = read_passed(read_beside(self.spark, path, FILE)).get(name)
         if not passed or passed.definition != definition:
             return -1
-        messages = warehouse_path(*MESSAGES.split("."))
-        has_seen = keeps_rows_since(path, passed.events)
-        return passed.messages if has_seen and keeps_rows_since(messages, passed.messages) else -1
+        seen = ((path, passed.events), (messages, passed.messages))
+        holds = all(
+            keeps_rows_since(*place, commit)
+            for place, commit in zip(seen, passed.commits, strict=True)
+        )
+        return passed.messages if holds else -1
 
     @available.parse(lambda *args, **kwargs: "")
     def note_passed_tests(self, results: Iterable[Any]) -> str:

@@ -11,9 +11,11 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from cdc_lakehouse.delta.commit import (
     POSITION,
+    USER_METADATA,
     set_for_one_statement,
     settings_of_transaction,
 )
+from cdc_lakehouse.delta.past import UNREAD, note_of
 from cdc_lakehouse.delta.statements import add_columns, set_properties
 from cdc_lakehouse.delta.stored_columns import types_of_columns, types_of_schema
 from cdc_lakehouse.delta.watermark import mark_of
@@ -141,10 +143,16 @@ class PlainTable(TableRun):
                 f"{self.plain} was not made by the option plain_table of {self.plain.identifier}, "
                 "which would overwrite it. Give that table another name, or switch the option off."
             )
-        now = self.adapter.mark(self.table.storage, EVENTS)
-        read = self.table.read
+        stored = self.adapter.mark(self.table.storage, EVENTS)
+        now, read = stored.number, self.table.read
         before = None if read is None else mark_of(read, now)
-        shown = self.adapter.mark(self.plain, self._transaction) if exists else None
+        copied = self.adapter.mark(self.plain, self._transaction) if exists else UNREAD
+        shown = copied.number if copied.number >= 0 else None
+        is_of_other = None not in (copied.source, stored.noted_in) and (
+            shown == now and copied.source != stored.noted_in
+        )
+        if copied.went_back or is_of_other:
+            return "remake"  # Delta would skip a write with the same mark
         changes, truncates = (found.count, found.truncates) if found else (0, False)
         self._shown = shown
         same = not exists or self._rules_of_copy() == self.table.judged_rows.digest
@@ -158,9 +166,11 @@ class PlainTable(TableRun):
     def _write(self, statement: str, is_staged: bool = False) -> None:
         """Run a statement that writes the copy; with its rows commits what it has of the table."""
         mark = self.adapter.mark(self.table.storage, EVENTS)
-        values = settings_of_transaction(self._transaction, mark, is_staged=is_staged)
-        if self._shown == mark:
+        values = settings_of_transaction(self._transaction, mark.number, is_staged=is_staged)
+        if self._shown == mark.number:
             # Other rules show other rows of the same changes, and Delta would skip the write.
             values = {name: value for name, value in values.items() if name not in POSITION}
+        elif mark.noted_in:
+            values[USER_METADATA] = note_of({self._transaction: (mark.number, mark.noted_in)})
         with set_for_one_statement(self.adapter.spark, values):
             self.adapter.execute(statement, auto_begin=True)

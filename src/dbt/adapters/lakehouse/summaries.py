@@ -7,11 +7,13 @@ from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 
 from cdc_lakehouse.delta.kept import SUFFIX, keeps_nothing
-from cdc_lakehouse.delta.log import bytes_since, keeps_rows_since
+from cdc_lakehouse.delta.log import bytes_since
+from cdc_lakehouse.delta.past import identifier_of, keeps_rows_since
 from cdc_lakehouse.delta.statements import create_table, names
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.locks import hold
-from dbt.adapters.lakehouse.tables import TablesAdapter, folder_of
+from dbt.adapters.lakehouse.marks import MarksAdapter
+from dbt.adapters.lakehouse.tables import folder_of
 
 # The property of what a summary keeps that tells by which query it was summed up.
 DEFINITION = "cdc_lakehouse.summary"
@@ -19,7 +21,7 @@ DEFINITION = "cdc_lakehouse.summary"
 MUCH = 32 << 20
 
 
-class SummariesAdapter(TablesAdapter):
+class SummariesAdapter(MarksAdapter):
     """What summaries keep, and when."""
 
     @available.parse(lambda relation: relation)
@@ -69,10 +71,13 @@ class SummariesAdapter(TablesAdapter):
         if self.reads_a_part_only(sql):
             return
         kept, folder = self.kept_by(summary), folder_of(source)
-        counted = None if keeps_nothing(folder_of(kept)) else self.watermark(kept, source.render())
-        if counted is not None and not keeps_rows_since(folder, counted):
-            self.execute(f"delete from {kept}")
-            counted = None
+        counted = None
+        if not keeps_nothing(folder_of(kept)):
+            mark = self.mark(kept, source.render())
+            counted = mark.version
+            if counted is None or not keeps_rows_since(folder, counted, mark.source):
+                self.execute(f"delete from {kept}")
+                counted = None
         size = bytes_since(folder, counted)
         if size is not None and size <= (MUCH if much is None else much):
             return
@@ -91,4 +96,5 @@ class SummariesAdapter(TablesAdapter):
                 source.render(),
                 version,
                 rebuild=counted is None,
+                commit=identifier_of(folder, version),
             )

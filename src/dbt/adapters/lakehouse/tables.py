@@ -7,7 +7,6 @@ from typing import Any
 
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
-from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.flags import get_flags
@@ -15,11 +14,10 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark import StorageLevel
 from pyspark.sql import Row, SparkSession
 
-from cdc_lakehouse.delta.commit import ROW_BY_ROW, set_for_one_statement, settings_of_commit
-from cdc_lakehouse.delta.log import bytes_since, is_table, last_transactions, properties_of
+from cdc_lakehouse.delta.commit import ROW_BY_ROW, set_for_one_statement
+from cdc_lakehouse.delta.log import bytes_since, is_table, properties_of
 from cdc_lakehouse.delta.log import snapshot as latest
 from cdc_lakehouse.delta.stored_columns import changed_columns, types_of_columns, types_of_schema
-from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.engine.gold_relations import Function
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import FEW_BYTES, compile_plans
@@ -169,34 +167,6 @@ class TablesAdapter(SparkAdapter):
         stored = types_of_schema(self.snapshot(relation).schema().json())
         return changed_columns(stored, types_of_columns(self.spark, columns))
 
-    def mark(self, relation: BaseRelation, name: str) -> int | None:
-        """Return a transaction identifier of a table, or None if it has none of this name."""
-        marks = last_transactions(folder_of(relation))
-        if marks is not None:
-            return marks.get(name)
-        # Delta has to read the whole log for it.
-        mark = self.snapshot(relation).transactions().get(name)
-        return mark.get() if mark.isDefined() else None
-
-    def watermark(self, relation: BaseRelation, name: str) -> int | None:
-        """Return up to which version of `name` a table has read, or None if it never has.
-
-        It is a transaction identifier of Delta, so it commits with the rows it speaks of.
-        """
-        mark = self.mark(relation, name)
-        return None if mark is None else version_of(mark)
-
-    @available.parse(lambda *args, **kwargs: -1)
-    def version_read(self, relation: BaseRelation, name: str) -> int:
-        """Return up to which version of `name` a table has read; -1 if it has not, or is not there.
-
-        For data tests, which may be compiled before there is a table.
-        """
-        if not is_table(folder_of(relation)):
-            return -1
-        mark = self.watermark(relation, name)
-        return -1 if mark is None else mark
-
     def is_known(self, relation: BaseRelation) -> bool:
         """Tell whether the metastore knows a table or view; dbt would list its whole schema."""
         return self.catalog.tableExists(relation.schema, relation.identifier)
@@ -273,24 +243,3 @@ class TablesAdapter(SparkAdapter):
             {column.lower(): data_type for column, data_type in found},
             {column.lower(): self.quote(column) for column, _ in found},
         )
-
-    @available.parse(lambda *args, **kwargs: None)
-    def write_and_commit(
-        self,
-        statement: str,
-        relation: BaseRelation,
-        source: str,
-        version: int,
-        rebuild: bool = False,
-        row_by_row: bool = False,
-        is_staged: bool = False,
-    ) -> AdapterResponse:
-        """Run the statement that writes a table; with its rows commits how far it has read.
-
-        No other statement can come between the two; `settings_of_commit` says what they are.
-        """
-        mark = self.mark(relation, source)
-        values = settings_of_commit(source, version, mark, rebuild, row_by_row, is_staged)
-        with self.step("writes and commits"), set_for_one_statement(self.spark, values):
-            response, _ = self.execute(statement, auto_begin=True)
-        return response
