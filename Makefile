@@ -61,8 +61,10 @@ broker: setup
 setup: .venv/.complete ## make the environment in .venv, with what the tests need
 
 define install
+@echo "Installs Python's packages into .venv, 1.2 GB: some minutes"
 $(PYTHON) -m venv .venv || { echo "make: python3 has no venv (Debian, Ubuntu: apt-get install python3-venv)"; exit 2; }
 $(PIP) --editable '$(1)'
+@echo "Fetches Spark's jars, then archives Java's classes: a minute or more, and each start is faster by seconds"
 lakehouse setup
 @touch .venv/.runs
 endef
