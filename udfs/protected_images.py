@@ -14,6 +14,8 @@ import pyarrow as pa
 from udfs._avro_refused import remembered
 
 KEY = "LAKEHOUSE_HASH_KEY"
+# Which process has started Spark, if it says so; the key comes from there.
+STARTED_BY = "LAKEHOUSE_STARTED_BY"
 _MAP = pa.map_(pa.string(), pa.string())
 _IMAGES = pa.struct({"before": _MAP, "after": _MAP, "column_types": _MAP})
 RETURN_TYPE = (
@@ -61,10 +63,12 @@ def to_arrow(rows):
 def key_of_hash(number=None):
     """Return the key, and refuse one that is missing, or has not the number that is wanted."""
     key = os.environ.get(KEY, "")
+    by = os.environ.get(STARTED_BY)
+    where = f"where {by} was started" if by else "where Spark runs its Python functions"
     if not key:
-        raise ValueError(f"{KEY} is not set where Spark runs its Python functions")
+        raise ValueError(f"{KEY} is not set {where}. Set it there, and start that again")
     if number is not None and number_of_key(key) != number:
-        raise ValueError(f"{KEY} is another one where Spark runs its Python functions")
+        raise ValueError(f"{KEY} is another one {where}. Set the same there, and start that again")
     return key.encode()
 
 

@@ -72,18 +72,34 @@ class Served(Commands):
         samples = [s for family in text_string_to_metric_families(text) for s in family.samples]
         return {(sample.name, *sample.labels.values()): sample.value for sample in samples}
 
-    def ask(self, sql):
-        """Return the rows of a query over Thrift, as PyHive gets them."""
-        connection = hive.connect("127.0.0.1", self.port)
+    def ask(self, *statements, **connection):
+        """Return the rows of the last statement over Thrift, as PyHive gets them."""
+        connected = hive.connect("127.0.0.1", self.port, **connection)
         try:
-            cursor = connection.cursor()
-            cursor.execute(sql)
-            return cursor.fetchall()
+            cursor = connected.cursor()
+            for sql in statements:
+                cursor.execute(sql)
+            return cursor.fetchall() if cursor.description else []
         finally:
-            connection.close()
+            connected.close()
+
+    def refusal(self, *statements, **connection):
+        """Return what is said of statements over Thrift of which the last is refused."""
+        try:
+            rows = self.ask(*statements, **connection)
+        except hive.OperationalError as error:
+            return str(error.args[0].status.errorMessage)
+        raise AssertionError(f"{statements} gave {rows}")
 
     def names(self):
         return [name for (name,) in self.ask("select name from gold.things order by id")]
+
+    def environments(self):
+        """What each Java that uses this lakehouse has as its environment."""
+        for path in _commands():
+            command = path.read_bytes()
+            if b"SparkSubmit" in command and str(self.home).encode() in command:
+                yield path.with_name("environ").read_bytes()
 
     def javas(self):
         """The number of Java processes that use this lakehouse."""

@@ -7,6 +7,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 
 import pytest
+import yaml
 from conftest import PROJECT
 
 NAMES = ("README.md", *(f"docs/{name}.md" for name in ("running", "kafka", "tables", "gold")))
@@ -210,3 +211,14 @@ def test_the_example_is_in_the_samples(lakehouse):
         " where topic = 'shop.orders' and reject_reason = 'not_json'"
     )
     assert f"\n{bytes(torn['value']).decode()[:36]}\n" in README
+
+
+def test_the_columns_of_the_views_that_are_asked_most_are_listed():
+    files = [yaml.safe_load(p.read_text()) for p in (PROJECT / "models/silver").glob("_*.yml")]
+    described = [model for each in files for model in each.get("models", ())]
+    columns = {model["name"]: [c["name"] for c in model.get("columns", ())] for model in described}
+    page = (PROJECT / "docs/tables.md").read_text().partition("## Their columns")[2]
+    listed = dict(re.findall(r"^\| `silver\.(\w+)` \| (.+) \|$", page, re.MULTILINE))
+    assert len(listed) == 6
+    for view, names in listed.items():
+        assert re.findall(r"`(\w+)`", names) == columns[view], view

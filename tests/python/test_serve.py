@@ -28,6 +28,7 @@ from cdc_lakehouse.serve import news, thrift
 from cdc_lakehouse.serve.clients import WriteLock
 
 FILE = "served.json"
+SECRET = "a key of the hash for tests, 32 and more"
 SOAK_SECONDS = int(os.environ.get("SERVE_SECONDS", "120"))
 
 
@@ -37,7 +38,7 @@ def make_served(tmp_path_factory):
     made = []
 
     def make():
-        made.append(Served(tmp_path_factory.mktemp("serve")))
+        made.append(Served(tmp_path_factory.mktemp("serve"), LAKEHOUSE_HASH_KEY=SECRET))
         return made[-1]
 
     yield make
@@ -74,6 +75,111 @@ def test_beeline_asks(served):
     code, said = beeline(served.port, "select id, name from gold.things order by id")
     assert code == 0, said
     assert "id,name\n1,first\n2,second\n" in said
+
+
+JAVA = "'java.lang.System', 'getenv', 'HOME'"
+REFUSED = (
+    f"select reflect({JAVA})",
+    f"select system.builtin.java_method({JAVA})",
+    f"select * from silver.row_changes where topic in (select try_reflect({JAVA}))",
+    f"select identifier('reflect')({JAVA})",
+    'execute immediate \'select reflect("java.lang.System", "getenv", "HOME")\'',
+    "insert overwrite directory '{home}/out' using csv select 1",
+    "insert overwrite local directory '{home}/out' using csv select 1",
+    "load data local inpath '{secret}' into table gold.things",
+    "create table gold.mine using text location '{home}'",
+    "create table gold.mine (line string) using text options (path '{secret}')",
+    "create schema mine location '{home}'",
+    "create temporary view mine using text options (path '{secret}')",
+    "select transform(topic) using 'cat' as line from silver.row_changes",
+    "create temporary function mine as 'java.lang.String'",
+    "create function gold.mine as 'java.lang.String'",
+    "add jar {secret}",
+    "add file {secret}",
+    "list jars",
+    "select * from table_changes_by_path('{tables}/silver.db/events', 0)",
+    "select * from delta.`{tables}/silver.db/events`",
+    "select * from text.`{secret}`",
+    "describe detail '{tables}/silver.db/events'",
+    "vacuum '{tables}/silver.db/events'",
+    "alter table gold_storage.things set location '{home}'",
+    "set spark.sql.runSQLOnFiles=true",
+    "set",
+    "begin select 1; end",
+)
+WRITES = (
+    "create view gold.mine as select 1 as one",
+    "create table gold.mine as select 1 as one",
+    "delete from gold_storage.things",
+    "drop view gold.things",
+    "insert into gold_storage.things select * from gold_storage.things",
+)
+
+
+@pytest.fixture(scope="module")
+def places(served):
+    """Paths that statements name: among them a file that no statement may read."""
+    secret = served.home / "secret.txt"
+    secret.write_text("a secret\n")
+    return {"home": served.home, "secret": secret, "tables": served.home / "warehouse"}
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_no_statement_reaches_java_or_a_path(served, places, sql):
+    said = served.refusal(sql.format(**places))
+    assert "Refused over Thrift: " in said, said
+    assert not (served.home / "out").exists()
+
+
+def test_no_setting_opens_a_path_or_the_environment(served):
+    """Neither that of a connection's address nor the one that Spark has by default."""
+    opened = {"spark.sql.runSQLOnFiles": "true", "spark.sql.variable.substitute": "true"}
+    here = served.project / "secret.txt"  # beside which the server was started
+    here.write_text("a secret\n")
+    for path in (f"text.`{here.name}`", f"binaryFile.`{here.name}`"):
+        assert "TABLE_OR_VIEW" in served.refusal(f"select * from {path}", configuration=opened)
+    for name in ("env:HOME", "system:user.home", "spark.app.name"):
+        [(text,)] = served.ask(f"select '${{{name}}}'", configuration=opened)
+        assert text == f"${{{name}}}"
+
+
+def test_java_has_no_key_and_functions_have_it(served):
+    environments = list(served.environments())
+    assert environments and not [each for each in environments if SECRET.encode() in each]
+    assert len(served.ask("select pseudonym('ada')")[0][0]) == 64
+
+
+def test_others_than_the_owner_read_only(served):
+    assert served.ask("select count(*) from gold.things", username="ann")
+    assert served.ask(
+        "create temporary view own as select 1 as one", "select * from own", username="ann"
+    ) == [(1,)]
+    for sql in WRITES:
+        assert "This session may only read" in served.refusal(sql, username="ann")
+    served.ask("create table gold.mine as select 1 as one", "insert into gold.mine values (2)")
+    assert served.ask("select sum(one) from gold.mine") == [(3,)]
+    served.ask("drop table gold.mine")
+
+
+def test_a_view_that_another_program_has_replaced_is_made_again(served):
+    """So is one that was altered; a view that no release makes any more goes, a user's stays."""
+    for sql in (
+        "create or replace view gold.things as select 1 as id, 'wrong' as name",
+        "alter view silver.row_changes as select * from silver.events where false",
+        "create view silver.mine as select 1 as one",
+        "create view silver.delivered_changes tblproperties ('cdc_lakehouse.definition' = 'x') "
+        "as select 1 as one",
+    ):
+        served.lakehouse("query", sql)
+    said = served.dbt("run")
+    assert "gold.things is made again: it is not as a run of this project has left it" in said
+    assert "silver.row_changes is made again" in said
+    assert "silver.delivered_changes is dropped" in said
+    assert served.names() == ["first", "second"]
+    assert served.ask("select count(*) from silver.row_changes") == [(2,)]
+    found = {row[1] for row in served.ask("show tables in silver")}
+    assert "mine" in found and "delivered_changes" not in found
+    assert "is made again" not in served.dbt("run")
 
 
 @pytest.mark.long

@@ -23,6 +23,7 @@ from cdc_lakehouse.ingest.delivered import bytes_to_land
 from cdc_lakehouse.ingest.report import IngestReport, KafkaReport
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import failing_in_short
+from cdc_lakehouse.runtime.slow import saying_if_slow
 from cdc_lakehouse.runtime.stopping import REQUESTED
 from cdc_lakehouse.runtime.timings import Recorder
 from dbt.adapters.lakehouse import connections
@@ -144,7 +145,8 @@ def parse() -> Manifest:
     Raises:
         LakehouseError: it cannot; dbt has said why.
     """
-    parsed = dbtRunner().invoke(["--quiet", "parse"])
+    with saying_if_slow("reads the project"):
+        parsed = dbtRunner().invoke(["--quiet", "parse"])
     if not parsed.success:
         raise LakehouseError("dbt cannot read the project. Mend it, then run `dbt build`.")
     return parsed.result
@@ -163,6 +165,7 @@ def start_spark(is_long: bool) -> SparkSession:
             "of its own process. Run `lakehouse ingest` and `dbt build` instead."
         )
     try:
-        return connections.root_session(credentials.server_side_parameters, is_long)
+        with saying_if_slow("starts Spark, which may take a minute"):
+            return connections.root_session(credentials.server_side_parameters, is_long)
     except DbtRuntimeError as error:
         raise LakehouseError(error.msg) from None

@@ -102,13 +102,20 @@ class GoldTable:
         return JudgedRows(self.model)
 
     @property
-    def views(self) -> list[str]:
-        """The macros of the statements that make its views, in order."""
-        rows, accounting = ["view_of_rows"], []
+    def views(self) -> dict[str, BaseRelation]:
+        """The macros of the statements that make its views, in order, with these."""
+        rows = {"view_of_rows": self.view}
         if self.model.row_rules:
-            rows = ["view_of_judged_rows", "view_of_shown_rows", "view_of_held_rows"]
-            accounting = ["view_of_accounting"]
-        return [*rows, *accounting, "view_of_changes_without_key", "view_of_problems"]
+            rows = {
+                "view_of_judged_rows": self.judged,
+                "view_of_shown_rows": self.view,
+                "view_of_held_rows": self.held,
+                "view_of_accounting": self.accounting,
+            }
+        return rows | {
+            "view_of_changes_without_key": self.without_key,
+            "view_of_problems": self.problems,
+        }
 
     @property
     def properties_of_views(self) -> str:

@@ -12,6 +12,7 @@ from cdc_lakehouse.errors import cannot_write
 from cdc_lakehouse.runtime import class_archive, spark_log, standalone
 from cdc_lakehouse.runtime.jars import installed_jars
 from cdc_lakehouse.runtime.java import find_java, java_locale
+from cdc_lakehouse.runtime.java_environment import give_to_hadoop, hidden_from_java
 from cdc_lakehouse.runtime.worker_packages import python_of_workers
 from cdc_lakehouse.storage.files import make_folder
 from cdc_lakehouse.storage.objects import Hadoop
@@ -93,12 +94,13 @@ def hadoop(work: Path, scheme: str) -> Hadoop:
         conf = SparkConf(loadDefaults=False)
         for name, value in driver_settings(work, scheme, is_long=True).items():
             conf.set(name, value)
-        with standard_error_to(make_folder(work) / "spark.log"), java_locale():
+        log = make_folder(work) / "spark.log"
+        with standard_error_to(log), java_locale(), hidden_from_java():
             SparkContext._ensure_initialized(conf=conf)
     spark = SparkContext._jvm.org.apache.spark
-    return Hadoop(
-        SparkContext._jvm, spark.deploy.SparkHadoopUtil.get().newConfiguration(spark.SparkConf())
-    )
+    configuration = spark.deploy.SparkHadoopUtil.get().newConfiguration(spark.SparkConf())
+    give_to_hadoop(configuration)
+    return Hadoop(SparkContext._jvm, configuration)
 
 
 def end_java() -> None:

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.package import sources
+from cdc_lakehouse.runtime.java_environment import give_to_functions
 
 PACKAGE = "udfs"
 
@@ -28,6 +29,7 @@ def register_functions(spark: SparkSession, project_dir: Path) -> None:
         LakehouseError: a file has no `register`, or fails, or has the name of another; the text
             names the file.
     """
+    give_to_functions(spark.sparkContext)
     files: dict[str, Path] = {}
     for path in (path for each in open_package(project_dir) for path in sorted(each.glob("*.py"))):
         if path.stem in files:

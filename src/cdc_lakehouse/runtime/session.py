@@ -21,6 +21,7 @@ from cdc_lakehouse.errors import (
 from cdc_lakehouse.runtime import served, standalone
 from cdc_lakehouse.runtime.driver import memory, prepare_java, standard_error_to
 from cdc_lakehouse.runtime.java import java_locale
+from cdc_lakehouse.runtime.java_environment import give_to_hadoop, hidden_from_java
 from cdc_lakehouse.runtime.locks import begin_sharing, refuse_other_java
 from cdc_lakehouse.runtime.meaning import refuse_other_meanings
 from cdc_lakehouse.runtime.metastore import relocate, widen_view_texts
@@ -81,8 +82,10 @@ def open_session(
     if joins_cluster:
         standalone.check_reachable(master)
     try:
-        with standard_error_to(work / "spark.log"), java_locale():
+        with standard_error_to(work / "spark.log"), java_locale(), hidden_from_java():
             spark = builder.getOrCreate()
+        if storage_scheme() == "s3a":
+            give_to_hadoop(spark._jsc.hadoopConfiguration())
         configured = dict(spark.sparkContext.getConf().getAll())
         refuse_other_meanings(configured, "The configuration of Spark (spark-defaults.conf)")
         if metastore and is_new and has_own_metastore(values):

@@ -16,6 +16,7 @@ from cdc_lakehouse.package import sources
 from cdc_lakehouse.runtime.functions import PACKAGE, register_functions
 from cdc_lakehouse.runtime.progress import say
 from cdc_lakehouse.runtime.session import gone_spark
+from cdc_lakehouse.runtime.slow import saying_if_slow
 from cdc_lakehouse.runtime.stopping import REQUESTED, requested_by_signals
 from cdc_lakehouse.serve import thrift
 from cdc_lakehouse.serve.clients import Clients, WriteLock
@@ -38,6 +39,7 @@ class Request:
         host, port: where Thrift answers.
         http_host, http_port: where the report, /health, /ready and /metrics do.
         options: of Spark's Thrift server, by their names in Hive.
+        is_read_only: whether the user who serves may only read over Thrift, as others do.
         every: seconds from the end of a run to the beginning of the next.
         look: at the source, between runs; what changes there begins a run at once.
         tell: is told what happens, by a word and what there is to say of it.
@@ -48,6 +50,7 @@ class Request:
     http_host: str
     http_port: int
     options: dict[str, str] = field(default_factory=dict)
+    is_read_only: bool = False
     every: float = 60
     look: Look | None = None
     tell: Callable[..., None] = lambda event, **about: None
@@ -79,7 +82,10 @@ def serve(request: Request, spark: SparkSession, project: Path, run: Run | None)
         report = Report(spark, project)
         pages = Pages(request.http_host, request.http_port, gone, figures.text, report.page)
         stack.callback(pages.close)
-        server = thrift.start(spark, request.host, request.port, request.options)
+        with saying_if_slow("starts the Thrift server"):
+            server = thrift.start(
+                spark, request.host, request.port, request.options, request.is_read_only
+            )
         stack.callback(server.stop)
         clients = Clients(spark, lock, project)
         stack.callback(clients.close)

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.paths import work_dir
+from cdc_lakehouse.serve.guard import open_guarded
 from cdc_lakehouse.storage.files import make_folder
 
 HIVE = "hive.server2."
@@ -104,16 +105,28 @@ def check_free(host: str, port: int, option: str) -> None:
         ) from None
 
 
-def start(spark: SparkSession, host: str, port: int, options: Mapping[str, str]) -> JavaObject:
-    """Start the server, and return it; each of its connections has a session of its own."""
+def start(
+    spark: SparkSession,
+    host: str,
+    port: int,
+    options: Mapping[str, str],
+    is_read_only: bool = False,
+) -> JavaObject:
+    """Start the server, and return it; each of its connections has a session of its own.
+
+    Args:
+        is_read_only: whether the user who runs this process may only read, as others do.
+    """
     # The options are of a session that nobody else has: among them may be a password.
-    session = spark.newSession()
+    session = open_guarded(spark, is_read_only)
     scratch = make_folder(work_dir() / "tmp" / "thrift")
     given = {
         TAKEN[0]: str(port),
         TAKEN[1]: host,
         f"{HIVE}transport.mode": "binary",
         f"{HIVE}enable.doAs": "false",
+        # Or a user could come in and say to be another.
+        f"{HIVE}allow.user.substitution": "false",
         # They would hold statements, with values of rows.
         f"{HIVE}logging.operation.enabled": "false",
         "hive.exec.scratchdir": str(scratch),
@@ -121,10 +134,10 @@ def start(spark: SparkSession, host: str, port: int, options: Mapping[str, str])
         **options,
     }
     for name, value in given.items():
-        session.conf.set(name, value)
+        session.conf().set(name, value)
         if name.startswith(OF_AUTHENTICATION):  # Hive's classes for it look nowhere else
             spark._jvm.java.lang.System.setProperty(name, value)
     kind = spark._jvm.org.apache.spark.sql.hive.thriftserver.HiveThriftServer2
     # In a thread that has used the metastore, Hive would take the options of that use.
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(kind.startWithSparkSession, session._jsparkSession, False).result()
+        return thread.submit(kind.startWithSparkSession, session, False).result()

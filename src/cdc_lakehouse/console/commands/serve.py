@@ -42,6 +42,11 @@ def add(commands: Commands) -> None:
         type=os.path.abspath,
         help="of Spark's Thrift server, for example authentication and TLS",
     )
+    command.add_argument(
+        "--read-only",
+        action="store_true",
+        help="let nobody write over Thrift; without it, the user who serves may, and others read",
+    )
     add_project(command)
     command.set_defaults(run=_serve, land=None)
     _add_schedule(command, every=None, test=False, on_new_data=False)
@@ -87,6 +92,7 @@ def _serve(options: argparse.Namespace) -> Exit:
         http_host=options.http_host,
         http_port=options.http_port,
         options=read_options(options.thrift_options),
+        is_read_only=options.read_only,
         every=options.every or (3600 if options.on_new_data else 60),
         look=_look(options) if options.on_new_data else None,
         tell=partial(_tell, options.output),

@@ -38,6 +38,7 @@ from dbt.adapters.lakehouse.expressions import check_expressions
 from dbt.adapters.lakehouse.gold_run import GoldRun
 from dbt.adapters.lakehouse.protection import ProtectionAdapter
 from dbt.adapters.lakehouse.tables import EVENTS, INFERENCE, Macros, folder_of
+from dbt.adapters.lakehouse.views import REPLACED
 
 # What gold_problems is before there is a gold model.
 NO_PROBLEM = """
@@ -58,6 +59,8 @@ class GoldAdapter(ProtectionAdapter):
     OPTIONS: ClassVar = {
         field.name for field in fields(LakehouseConfig) if field not in fields(SparkConfig)
     }
+
+    NOTED_IN_VIEWS = (RULES,)
 
     def __init__(self, config, mp_context):
         super().__init__(config, mp_context)
@@ -152,7 +155,11 @@ class GoldAdapter(ProtectionAdapter):
             self._commit_read(events),
         )
         # A part of the sources must not take the place of what the views read.
-        are_others = rebuild or self._lacks_views(table) or self._judges_otherwise(table)
+        lacks_views = self._lacks_views(table)
+        replaced = [] if lacks_views else self._replaced_views(table)
+        if replaced and properties and not said:
+            table = replace(table, said=REPLACED.format(", ".join(map(str, replaced))))
+        are_others = rebuild or lacks_views or bool(replaced) or self._judges_otherwise(table)
         needs_views = not properties or (not is_part and are_others)
         return replace(table, needs_views=needs_views)
 
@@ -174,6 +181,11 @@ class GoldAdapter(ProtectionAdapter):
         views = all(map(self.is_known, (table.view, table.problems)))
         return not (views and all(map(self.is_function, table.functions.values())))
 
+    def _replaced_views(self, table: GoldTable) -> list[BaseRelation]:
+        """The views that another program has written, or a run that noted no texts."""
+        views = table.views.values()
+        return [view for view in views if not (self.is_known(view) and self.is_as_left(view))]
+
     def _judges_otherwise(self, table: GoldTable) -> bool:
         """Whether its views are of other rules than the model's, by the one made last."""
         return (self.view_property(table.problems, RULES) or "") != table.judged_rows.digest
@@ -187,13 +199,6 @@ class GoldAdapter(ProtectionAdapter):
     def as_known(self, history: BaseRelation) -> str:
         """Return the name of the function of a history that takes two moments."""
         return str(function_of(history, "as_known"))
-
-    def view_property(self, relation: BaseRelation, name: str) -> str | None:
-        """A property of a view, or None if it has no such one."""
-        with short_errors():
-            found = self.catalog.getTable(relation.schema, relation.identifier)
-        value = found.properties().get(name)
-        return value.get() if value.isDefined() else None
 
     def _changes(self, last: int | None, read: int | None) -> list[TableChanges] | None:
         """What the runs of silver have left of the changes after a version; once in a run."""

@@ -78,8 +78,9 @@ class GoldRun(TableRun):
 
     def _make_views(self) -> None:
         """Make the views; a view keeps the settings of Spark with which it was made."""
-        for view in self.table.views:
-            self._make(view)
+        for macro, view in self.table.views.items():
+            self._make(macro)
+            self.adapter.note_text(view)
         if not self.table.model.row_rules:
             # They are of rules that the model had.
             for view in (self.table.accounting, self.table.held, self.table.judged):

@@ -30,10 +30,8 @@ from dbt.adapters.lakehouse.passed_tests import PassedTestsAdapter
 from dbt.adapters.lakehouse.seeds import SeedsAdapter
 from dbt.adapters.lakehouse.silver import SilverAdapter
 from dbt.adapters.lakehouse.summaries import SummariesAdapter
+from dbt.adapters.lakehouse.views import DEFINITION
 from dbt.include.lakehouse import PACKAGE_PATH
-
-# The property of a view that tells from what it was made.
-DEFINITION = "cdc_lakehouse.definition"
 
 
 class LakehouseAdapter(
@@ -99,7 +97,7 @@ class LakehouseAdapter(
 
     @available.parse(lambda *args, **kwargs: True)
     def is_to_be_made(self, existing: BaseRelation | None, sql: str, full_refresh: bool) -> bool:
-        """Tell whether a view is made: it is missing, or was made of something else.
+        """Tell whether a view is made: it is missing, was made of something else, or replaced.
 
         Args:
             existing: the relation of its name, if there is one.
@@ -110,5 +108,7 @@ class LakehouseAdapter(
             return True
         if self.reads_a_part_only(sql):
             return False
+        if self.is_replaced(existing):
+            return True
         is_same = self.view_property(existing, DEFINITION) == self.definition_of_view(sql)
         return full_refresh or not is_same

@@ -9,12 +9,13 @@ from dbt_common.exceptions import DbtRuntimeError
 from cdc_lakehouse.protection import Protection, read_protection
 from dbt.adapters.lakehouse.connections import short_errors
 from dbt.adapters.lakehouse.marks import MarksAdapter
+from dbt.adapters.lakehouse.views import ViewsAdapter
 
 IMAGES = "silver.row_images"
 FUNCTION = "protected_images"
 
 
-class ProtectionAdapter(MarksAdapter):
+class ProtectionAdapter(MarksAdapter, ViewsAdapter):
     """Which columns are protected."""
 
     @available.parse(lambda *args, **kwargs: None)

@@ -77,5 +77,6 @@ class SilverAdapter(ProtectionAdapter):
             sql: the query of the outcomes, by the views of new messages.
             context: that of the model, in which dbt renders macros.
         """
+        self.drop_retired_views()
         with short_errors():
             ChangeLogRun(self, relation, window, sql, context).run()

@@ -1,6 +1,6 @@
 {#-
-    A view, written only where it is missing or the project has changed since: a run that finds nothing new writes nothing,
-    and takes no time for it. A view of a part of its sources must not take the place of one that is read.
+    A view, written only where it is missing, replaced by another program, or the project has changed since: a run that finds
+    nothing new writes nothing, and takes no time for it. A view of a part of its sources must not take the place of one that is read.
 -#}
 {% materialization view, adapter='lakehouse' %}
 
@@ -14,6 +14,7 @@
 {% macro keep_view(is_to_be_made) -%}
     {%- if is_to_be_made -%}
         {% do create_or_replace_view() %}
+        {% do adapter.note_text(this.incorporate(type='view')) %}
     {%- else -%}
         {{ run_hooks(pre_hooks) }}
         {{ nothing_written() if adapter.reads_a_part_only(sql) else nothing_new() }}

@@ -1,0 +1,74 @@
+"""What Java and its Python workers have of the environment: Java has no key and no password.
+
+Whoever asks over Thrift or reads a log of Java may see what Java has. So it is started with the
+names that Java, Hadoop and Spark know, and the Python functions of udfs/ are given the others: they
+are the project's, and one of them needs the key of the hash.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+from pyspark import SparkContext, java_gateway
+
+# By which Java, Hadoop, Hive, Spark and the clients of object storage find files and addresses.
+PLAIN = re.compile(
+    r"PATH|CLASSPATH|HOME|USER|LOGNAME|SHELL|PWD|TERM|LANG|LANGUAGE|TZ|TMPDIR|HOSTNAME|VIRTUAL_ENV|SHLVL|OLDPWD|_"
+    r"|(?:LC|_?JAVA|JDK|LD|PYTHON|PYSPARK|_PYSPARK|SPARK|_SPARK|HADOOP|HIVE|KRB5|KUBERNETES|ARROW"
+    r"|OMP|MALLOC|COVERAGE|PYTEST)_?\w*"
+    r"|AWS_(?!ACCESS_KEY_ID|SECRET_|SESSION_TOKEN)\w*|GOOGLE_APPLICATION_CREDENTIALS|CLOUDSDK_\w*"
+)
+# What Spark itself takes from the environment of its driver, and where it puts it.
+S3A = {
+    "AWS_ACCESS_KEY_ID": "fs.s3a.access.key",
+    "AWS_SECRET_ACCESS_KEY": "fs.s3a.secret.key",
+    "AWS_SESSION_TOKEN": "fs.s3a.session.token",
+}
+# Where the one who reads an error has to set what a Python function lacks.
+PLACE = "LAKEHOUSE_STARTED_BY"
+
+
+@contextmanager
+def hidden_from_java() -> Iterator[None]:
+    """Let a Java that PySpark starts meanwhile have those names of the environment that are plain.
+
+    The environment itself stays, for other threads read it.
+    """
+    start = java_gateway.Popen
+
+    def start_java(*command: Any, env: Mapping[str, str], **further: Any) -> Any:
+        plain = {name: value for name, value in env.items() if PLAIN.fullmatch(name)}
+        return start(*command, env=plain, **further)
+
+    java_gateway.Popen = start_java
+    try:
+        yield
+    finally:
+        java_gateway.Popen = start
+
+
+def _hidden() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not PLAIN.fullmatch(name)}
+
+
+def give_to_functions(context: SparkContext) -> None:
+    """Let the Python functions that are registered from now on have the whole environment.
+
+    Those of a cluster have that of its executors, where a key has to be set.
+    """
+    if not context.master.startswith("local"):
+        return
+    context.environment.update(_hidden())
+    if sys.argv[1:2] == ["serve"]:
+        context.environment[PLACE] = f"`lakehouse serve` (process {os.getpid()})"
+
+
+def give_to_hadoop(configuration: JavaObject) -> None:
+    """Let Hadoop's client of S3 have the credentials of the environment, where it has none."""
+    for name, option in S3A.items():
+        if os.environ.get(name) and not configuration.get(option):
+            configuration.set(option, os.environ[name])
