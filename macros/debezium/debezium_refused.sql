@@ -12,7 +12,8 @@
             then {{ problem('wrong_type', "'source.connector is mongodb (MongoDB), whose rows are texts: flatten them with the transform "
                 ~ "ExtractNewDocumentState, and name the format debezium_flat_json in seeds/topics.csv'") }}
         when {{ source }}.connector = 'cassandra'
-            then {{ problem('wrong_type', "'source.connector is cassandra (Cassandra), whose columns are objects and whose op r deletes a range of rows'") }}
+            then {{ problem('wrong_type', "'source.connector is cassandra (Cassandra), whose columns are objects "
+                ~ "and whose op r deletes a range of rows'") }}
         when startswith(coalesce(get(map_values({{ image }}), 0), '{'), '{') and {{ has_cells(image) }}
             then {{ problem('wrong_type', "'each column is an object of value and set, as YugabyteDB writes them: let the transform PGCompatible "
                 ~ "or YBExtractNewRecordState write the values alone'") }}
@@ -38,6 +39,7 @@
 {% macro is_wrapped_null(bytes) -%}
     (
         length({{ bytes }}) <= 100
-        and cast({{ bytes }} as string) rlike r'^\s*\{\s*("schema"\s*:\s*null\s*,\s*"payload"\s*:\s*null|"payload"\s*:\s*null\s*,\s*"schema"\s*:\s*null)\s*\}\s*\z'
+        and regexp_replace(cast({{ bytes }} as string), r'\s', '')
+        in ('{"schema":null,"payload":null}', '{"payload":null,"schema":null}')
     )
 {%- endmacro %}

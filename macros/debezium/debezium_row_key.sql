@@ -4,7 +4,8 @@
 -#}
 {% macro debezium_row_key(key='key_image') -%}
     if(
-        map_contains_key({{ key }}, 'schema') and map_contains_key({{ key }}, 'payload') and coalesce({{ key }}['schema'], {{ key }}['payload']) is null,
+        map_contains_key({{ key }}, 'schema') and map_contains_key({{ key }}, 'payload')
+        and coalesce({{ key }}['schema'], {{ key }}['payload']) is null,
         null,
         map_filter({{ key }}, (name, text) -> name <> '__dbz__physicalTableIdentifier')
     )

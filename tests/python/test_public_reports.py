@@ -126,7 +126,8 @@ def lakehouse(open_lakehouse, tmp_path_factory):
     land(tmp_path_factory.getbasetemp() / "reports-landing")
     lakehouse.ingest(tmp_path_factory.getbasetemp() / "reports-landing")
     lakehouse.dbt("seed")
-    lakehouse.dbt("run", "-s", "events", "row_images", "column_shapes", "source_columns")
+    views = ("row_images", "column_shapes", "source_columns", "conflicting_changes")
+    lakehouse.dbt("run", "-s", "events", *views)
     tables, gold = lakehouse.seen_tables(), Gold(lakehouse.project)
     for report in WITH_GOLD:
         wanted = report["gold"]
@@ -191,6 +192,14 @@ def test_places_are_in_the_order_of_the_source(outcomes, report):
     found = outcomes[report["name"]]
     places = [found[offset][0]["sequence"] for offset in report["order"]]
     assert places == sorted(set(places)), places
+
+
+def test_rows_of_one_snapshot_that_share_a_key_are_named(lakehouse):
+    """As the data test `sequences_have_one_content` names them: one row of gold is left of two."""
+    named = lakehouse.query(
+        "select table_name, contents from silver.conflicting_changes where table_name like 'o0%'"
+    )
+    assert named == [{"table_name": "o08_rows_that_share_a_key", "contents": 2}]
 
 
 def test_a_format_gives_its_columns_in_any_order(outcomes):
