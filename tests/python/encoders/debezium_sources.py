@@ -188,7 +188,8 @@ def report(name, steps, is_wrapped):
                 "source_type": connector,
             }
         )
-    marks = [(other, whole(said, [], is_wrapped), kind) for other, said, kind in MARKS]
+    said = [*MARKS, *marks_of(connector, topic, steps[-1][1])]
+    marks = [(other, whole(each, [], is_wrapped), kind) for other, each, kind in said]
     marks.append((key, None, "control"))
     if is_wrapped:
         marks.append((key, b'{"schema":null,"payload":null}', "control"))
@@ -204,6 +205,18 @@ def report(name, steps, is_wrapped):
         "expected": [[row] for row in (*expected, *({"kind": kind} for _, _, kind in marks))],
         "order": list(reversed(range(len(steps)))),
     }
+
+
+def marks_of(connector, table, source):
+    """Return a schema change and a TRUNCATE of the connectors that write one, at a place."""
+    found, place = [], change(connector, table, 0, "t", source)
+    if connector in ("mysql", "mariadb", "sqlserver", "oracle", "db2", "informix"):
+        ddl = {"databaseName": "shop", "schemaName": None, "ddl": f"ALTER TABLE {table} ADD x INT"}
+        said = {"source": place["source"], "ts_ms": MOMENT, **ddl, "tableChanges": []}
+        found.append((b'{"databaseName":"shop"}', said, "schema_change"))
+    if connector in ("mysql", "mariadb", "postgresql", "oracle"):
+        found.append((None, {**place, "after": None}, "truncate"))
+    return found
 
 
 ID = {"type": "int32", "optional": False, "field": "id"}
