@@ -4,8 +4,9 @@ The files in `public_reports` hold them: small inputs of our own, each with the 
 it has. `route` is the line of topics.csv behind the topic. `file` is the text of a line file,
 `messages` are keys and values that no text file can carry, in Base64, `schemas` the Avro schemas of
 the project's folder `avro/NAME`. `expected` says per message and row what silver has to hold in the
-columns that it names, `gold` what the table is in gold, values as text; `any_of` leaves a choice.
-All of it was written from the documents before anything was run.
+columns that it names, `gold` what the table is in gold, values as text; `any_of` leaves a choice;
+`order` the offsets in the order of the source. All of it was written from the documents before
+anything was run. `encoders.debezium_sources` writes what each connector of Debezium says.
 """
 
 import json
@@ -15,6 +16,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from encoders import debezium_sources
 from laboratory import change
 from shop import as_text, write_messages
 
@@ -26,7 +28,7 @@ REPORTS = [
     report
     for path in sorted(Path(__file__).with_name("public_reports").glob("*.json"))
     for report in json.loads(path.read_text())
-]
+] + debezium_sources.reports()
 NAMES = [report["name"] for report in REPORTS]
 WITH_GOLD = [report for report in REPORTS if "gold" in report]
 
@@ -124,7 +126,8 @@ def lakehouse(open_lakehouse, tmp_path_factory):
     land(tmp_path_factory.getbasetemp() / "reports-landing")
     lakehouse.ingest(tmp_path_factory.getbasetemp() / "reports-landing")
     lakehouse.dbt("seed")
-    lakehouse.dbt("run", "-s", "events", "row_images", "column_shapes", "source_columns")
+    views = ("row_images", "column_shapes", "source_columns", "conflicting_changes")
+    lakehouse.dbt("run", "-s", "events", *views)
     tables, gold = lakehouse.seen_tables(), Gold(lakehouse.project)
     for report in WITH_GOLD:
         wanted = report["gold"]
@@ -180,6 +183,23 @@ def test_gold_is_the_table_of_the_source(lakehouse, report):
         assert any(agrees(row, sought) for row in found), found
     if "problems" in gold:
         assert [p["column"] for row in rows for p in row["_problems"]] == gold["problems"]
+
+
+@pytest.mark.parametrize(
+    "report", [report for report in REPORTS if "order" in report], ids=lambda report: report["name"]
+)
+def test_places_are_in_the_order_of_the_source(outcomes, report):
+    found = outcomes[report["name"]]
+    places = [found[offset][0]["sequence"] for offset in report["order"]]
+    assert places == sorted(set(places)), places
+
+
+def test_rows_of_one_snapshot_that_share_a_key_are_named(lakehouse):
+    """As the data test `sequences_have_one_content` names them: one row of gold is left of two."""
+    named = lakehouse.query(
+        "select table_name, contents from silver.conflicting_changes where table_name like 'o0%'"
+    )
+    assert named == [{"table_name": "o08_rows_that_share_a_key", "contents": 2}]
 
 
 def test_a_format_gives_its_columns_in_any_order(outcomes):

@@ -34,7 +34,7 @@ read as (
         case op when 'c' then 'insert' when 'r' then 'snapshot' when 'u' then 'update' when 'd' then 'delete' end as operation,
         case when op in ('c', 'r', 'u', 'd') then 'row_change' end as kind,
         null as stated,
-        coalesce(map_filter(sent, (name, text) -> not startswith(name, '__')), key_image) as image,
+        coalesce(map_filter(sent, (name, text) -> not startswith(name, '__')), {{ debezium_row_key() }}) as image,
         {{ debezium_types('sent_columns') }} as types,
         {{ source_names(
             debezium_added('db'), 'coalesce(' ~ debezium_added('table') ~ ", route_table, split_part(topic, '.', -1))"
@@ -82,7 +82,7 @@ changes as (
         source_database as database_name,
         coalesce({{ debezium_added('schema') }}, route_schema) as schema_name,
         source_table as table_name,
-        coalesce(map_keys(key_image), route_key) as key_columns,
+        coalesce(route_key, map_keys({{ debezium_row_key() }})) as key_columns,
         if(op = 'd', row_image, null) as before,
         if(op = 'd', null, row_image) as after,
         if(op = 'd', false, null) as before_is_complete,
