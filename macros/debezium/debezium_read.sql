@@ -1,7 +1,7 @@
 {#-
     What Debezium's messages say: their kind, their tables and the image before. A table without a replica identity has deletes without
-    a row: the key of the message is what is known of it. Needs the columns value, stated, route_database, key_image, op, source, status,
-    statement, statement_database, produced_ms and sent_before.
+    a row: the key of the message is what is known of it. Flink writes no source: the route names the table. Needs the columns value,
+    stated, route_database, route_table, key_image, op, source, status, statement, statement_database, produced_ms and sent_before.
 -#}
 {% macro debezium_read(opened) -%}
 select
@@ -19,6 +19,9 @@ select
         when produced_ms is not null and source is null then 'heartbeat'
     end as kind,
     if(op = 'd', coalesce(sent_before, key_image), sent_before) as before_image,
-    {{ source_names('coalesce(source.db, statement_database)', 'source.table', source_type='source.connector') }}
+    {{ source_names(
+        'coalesce(source.db, statement_database)', 'coalesce(source.table, if(source is null and op is not null, route_table, null))',
+        source_type='source.connector'
+    ) }}
 from {{ opened }}
 {%- endmacro %}

@@ -30,6 +30,12 @@ JSON = b'{"sql": "truncate table a", "price": 1.50}'
         ("drs_avro", "decode", (b"{}", "avro/dts_avro.avsc"), "it looks like JSON text"),
         ("exact_json", "exact", (JSON, "price string, sql string", "sql"), "truncate_table"),
         ("connect_avro", "read", (b"{}", None, "op string"), "no registry header"),
+        (
+            "connect_json",
+            "read",
+            (JSON, "price string, sql string", "sql", b'{"a":1}'),
+            "{'a': '1'}",
+        ),
         ("ddl", "read", ("alter table a drop b",), "'column_name': 'b'"),
     ],
 )
