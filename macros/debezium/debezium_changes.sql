@@ -1,6 +1,7 @@
 {#-
     Debezium messages with the columns of silver.events that they tell beside their names; one row per message. Needs the columns of
-    `debezium_checked`, topic's partition and offset, message_key, key_image, route_key, route_schema, is_whole, transaction and marker_id.
+    `debezium_checked`, topic's partition and offset, message_key, key_image, route_key, route_schema, types, is_whole,
+    transaction and marker_id.
 -#}
 {% macro debezium_changes(checked) -%}
 select

@@ -2,7 +2,7 @@
 
 A Sent is what a column of one type of one database is in a message, in one mode of the connector:
 its schema as Kafka Connect's JsonConverter writes it, its value in JSON, and the canonical text of
-the value, which is worked out from the value itself. From the pages of version 3.6 of the
+the value, which is worked out from the value itself. From the pages of version 3.7 of the
 connectors for MySQL, MariaDB, PostgreSQL, SQL Server and Oracle.
 """
 
