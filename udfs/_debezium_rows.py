@@ -2,7 +2,7 @@
 
 from udfs._debezium_values import canonical, is_unavailable
 from udfs._json_shapes import fit_document, is_beside_schema, misfit
-from udfs._json_values import Refused
+from udfs._json_values import Refused, Repeating
 
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
 UNAVAILABLE = "__debezium.unavailable.value.placeholder"
@@ -32,6 +32,8 @@ class Rows:
     def _typed_row(self, found, name):
         if not is_beside_schema(found, name):
             return self.typed(found)
+        if type(found) is Repeating:  # which is refused
+            return found
         self._learn(_fields_of(found["schema"]), is_added=lambda column: column.startswith("__"))
         row = found[name]
         return {"schema": None, name: self.typed(row)} if isinstance(row, dict) else found
@@ -43,6 +45,8 @@ class Rows:
         self._learn(_fields_of(next(images, None)))
         payload = found.get("payload")
         message = payload if isinstance(payload, dict) else found
+        if Repeating in (type(found), type(message)):  # which is refused
+            return found
         typed = self.typed_images(message)
         if typed is message:
             return found

@@ -29,7 +29,8 @@ _AS_UUID = str(UUID(bytes=md5(_BYTES, usedforsecurity=False).digest(), version=3
 # What Debezium writes in place of a value of TOAST that the change does not carry: a text, bytes,
 # an hstore, a list of one of them.
 _TEXTS = frozenset((PLACEHOLDER, _IN_BASE64, f'{{"{PLACEHOLDER}":"{PLACEHOLDER}"}}'))
-_LISTS = frozenset(json_text([text]) for text in (PLACEHOLDER, _IN_BASE64, _AS_UUID))
+_LONGEST = max(map(len, _TEXTS))
+_ELEMENTS = frozenset((PLACEHOLDER, _IN_BASE64, _AS_UUID))
 _HSTORE = {PLACEHOLDER: PLACEHOLDER}
 
 # PostgreSQL's numbers have the most: so many digits behind the point.
@@ -81,7 +82,7 @@ def is_unavailable(value, kind, declared=None):
     of numbers hold the bytes of the placeholder, which are true in a list of booleans.
     """
     if type(value) is str:
-        return value in _TEXTS or value == declared
+        return (len(value) <= _LONGEST and value in _TEXTS) or value == declared
     if declared is not None and json_text(value) == declared:
         return True
     if isinstance(value, dict):
@@ -89,7 +90,7 @@ def is_unavailable(value, kind, declared=None):
     if not isinstance(value, list):
         return False
     if len(value) == 1:
-        return json_text(value) in _LISTS
+        return type(value[0]) is str and value[0] in _ELEMENTS
     return len(value) == len(_BYTES) and _are_its_bytes(value, kind)
 
 

@@ -111,3 +111,18 @@ def test_a_schema_that_does_not_name_each_column_once_is_refused(fields):
 def test_a_key_that_is_no_row_is_none():
     for key in (None, b"", b"1", b"[1]", b'"a"', b"\xff", b'{"schema":null,"payload":null}'):
         assert connect_json.read(b'{"op":"c"}', OF_JSON, "", key)[6] is None
+
+
+def test_a_field_that_comes_twice_is_refused_beside_a_schema_too():
+    row = '{"type":"int32","field":"a"}'
+    image = f'{{"field":"after","fields":[{row}]}}'
+    twice = [
+        (
+            OF_JSON,
+            f'{{"schema":{{"fields":[{image}]}},"payload":{{"op":"c","op":"c","after":{{}}}}}}',
+        ),
+        (OF_JSON, '{"schema":null,"schema":null,"payload":{"after":{"a":1.5}}}'),
+        (OF_ROW, f'{{"schema":{{"fields":[{row}]}},"payload":{{"a":1}},"payload":{{"a":1}}}}'),
+    ]
+    for shape, text in twice:
+        assert connect_json.read(text.encode(), shape)[1] == "duplicate_keys", text

@@ -20,6 +20,7 @@ _TEXTS = {
         _CLOCK,
     ),
     **dict.fromkeys(("org.apache.kafka.connect.data.time", "io.debezium.time.zonedtime"), _CLOCK),
+    **dict.fromkeys(("time", "time without time zone", "time with time zone"), _CLOCK),
     "io.debezium.time.nanotimestamp": "text, for a timestamp has microseconds here",
     "io.debezium.time.zonedtimestamp": "text, for the zone belongs to the value",
     "io.debezium.time.interval": "text, an interval of ISO 8601, for which Delta has no type",
