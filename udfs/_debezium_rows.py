@@ -13,14 +13,15 @@ class Rows:
     """What is known of the rows of a message, and what was found in them.
 
     Attributes:
-        types: {column: type}, None without a schema.
+        types: {column: type}: those of the message's schema, else those that are given; or None.
+        has_types: whether the message has a schema of rows, or a row, that the types belong to.
         declared: {column: placeholder of a value that was not sent} where the schema says it.
         is_whole: whether the row, or the one after the change, has a value for all of its columns.
         row: of a message that is one row, that row; None if it is null.
     """
 
     def __init__(self, types=None, declared=None):
-        self.types, self.declared = types, declared or {}
+        self.types, self.declared, self.has_types = types, declared or {}, False
         self.is_whole, self.row = True, None
 
     def fit(self, found, shape):
@@ -66,6 +67,7 @@ class Rows:
         return self.row
 
     def _typed(self, row, counts):
+        self.has_types = self.types is not None
         types, typed = self.types or {}, {}
         for name, value in row.items():
             kind = types.get(name, "")
@@ -83,6 +85,7 @@ class Rows:
         names = [each.get("field") if isinstance(each, dict) else None for each in fields]
         if len({name for name in names if isinstance(name, str)}) < len(names):
             raise Refused("wrong_type", "schema names a column twice, or not at all")
+        self.has_types = True
         kept = [each for each in fields if not is_added(each["field"])]
         self.types = {each["field"]: type_of(each) for each in kept}
         told = {each["field"]: _parameters(each).get(UNAVAILABLE) for each in kept}

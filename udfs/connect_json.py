@@ -8,8 +8,8 @@ function; `read` is the same for one message in plain Python. `fields` and `stat
 - `is_whole`: whether the row, or that after the change, has all values (see `_debezium_values`);
 - `key`: the row in the message's key, null if the key holds none.
 
-Columns of a key have the types that the schema of the key says, else those of the value's. A
-message without a schema has its values as sent. Nothing raises but `fields` that cannot be read.
+Columns of a key have the types that the schema of the key says, else those of the value's, and the
+other way round. What has no type stays as sent. Nothing raises but `fields` that cannot be read.
 """
 
 import gc
@@ -71,9 +71,11 @@ def read(value, shape, statement="", key=None):
     Returns (text, code, detail, stated, types, is_whole, key). Never raises. Codes are those of
     `exact_json.exact`.
     """
-    rows = Rows()
+    of_key = _rows_of_key(key)
+    rows = Rows(of_key.types)
     found = exact_json.exact(value, shape, statement, rows.fit)
-    return *found, rows.types, rows.is_whole, read_key(key, rows.types)
+    types = rows.types if rows.has_types else None
+    return *found, types, rows.is_whole, _texts_of(of_key, types)
 
 
 def read_key(key, types):
@@ -81,10 +83,18 @@ def read_key(key, types):
 
     `types` are those of the columns where the key has no schema beside it.
     """
-    if key is None:
-        return None
-    rows = Rows(types)
-    _, code, *_ = exact_json.exact(key, _KEY, "", rows.fit)
-    if code or rows.row is None:
-        return None
-    return {name: text_of(value) for name, value in rows.row.items()}
+    return _texts_of(_rows_of_key(key), types)
+
+
+def _rows_of_key(key):
+    rows = Rows()
+    if key is None or exact_json.exact(key, _KEY, "", rows.fit)[1]:
+        return Rows()
+    return rows
+
+
+def _texts_of(of_key, types):
+    row = of_key.row
+    if row is not None and of_key.types is None:
+        row = Rows(types).typed(row)
+    return None if row is None else {name: text_of(value) for name, value in row.items()}

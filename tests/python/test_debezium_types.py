@@ -126,3 +126,17 @@ def test_a_field_that_comes_twice_is_refused_beside_a_schema_too():
     ]
     for shape, text in twice:
         assert connect_json.read(text.encode(), shape)[1] == "duplicate_keys", text
+
+
+def test_a_row_without_a_schema_has_the_types_of_its_key():
+    """So that a null value, of which the key is all there is, finds it."""
+    date = {"type": "int32", "name": "io.debezium.time.Date"}
+    key = types.json_message(date, 17702)
+    for shape, value in ((OF_ROW, b'{"v":17702,"n":1}'), (OF_JSON, b'{"after":{"v":17702,"n":1}}')):
+        text, *_, found, _, row = connect_json.read(value, shape, "", key)
+        document = json.loads(text)
+        image = document["payload"] if shape is OF_ROW else document["after"]
+        assert image == {"v": "2018-06-20", "n": 1}
+        assert (found, row) == ({"v": "io.debezium.time.Date"}, {"v": "2018-06-20"})
+    assert connect_json.read(None, OF_ROW, "", key)[4:] == (None, True, {"v": "2018-06-20"})
+    assert connect_json.read(b'{"ts_ms":1}', OF_JSON, "", key)[4] is None
