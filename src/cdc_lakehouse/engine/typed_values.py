@@ -46,17 +46,19 @@ def value_problem(
 def _other_days(column: Column) -> list[str]:
     """Cases of a text that Spark takes for a day of a year that it does not mean.
 
-    A number is a year to Spark, a clock a time of today, and 44 BC the year 44. Days of other years
-    than 1 to 9999 are none to Python and Arrow: a query that meets one fails there.
+    A number is a year to a cast, a clock a time of today, and 44 BC the year 44; a model may read
+    them in another way. Days of other years than 1 to 9999 are none to Python and Arrow: a query
+    that meets one fails there.
     """
     kind, text, value = column.kind, column.source_text, column.sql
     if kind not in ("date", "timestamp", "timestamp_ntz"):
         return []
     last = "9999-12-31" if kind == "date" else "9999-12-31 23:59:59.999999"
+    is_cast = f"{value} <=> try_cast({text} as {kind})"
     return [
-        f"when not contains({text}, '-') then 'invalid'",
         f"when {value} not between {kind}'0001-01-01' and {kind}'{last}' then 'out_of_range'",
-        *([f"when endswith({text}, ' BC') then 'out_of_range'"] if kind == "date" else []),
+        f"when not contains({text}, '-') and {is_cast} then 'invalid'",
+        f"when endswith({text}, ' BC') and {is_cast} then 'out_of_range'",
     ]
 
 
