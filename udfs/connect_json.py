@@ -97,4 +97,7 @@ def _texts_of(of_key, types):
     row = of_key.row
     if row is not None and of_key.types is None:
         row = Rows(types).typed(row)
-    return None if row is None else {name: text_of(value) for name, value in row.items()}
+    try:
+        return None if row is None else {name: text_of(value) for name, value in row.items()}
+    except RecursionError:  # hundreds of levels: no key of a table
+        return None

@@ -109,7 +109,9 @@ def test_a_schema_that_does_not_name_each_column_once_is_refused(fields):
 
 
 def test_a_key_that_is_no_row_is_none():
-    for key in (None, b"", b"1", b"[1]", b'"a"', b"\xff", b'{"schema":null,"payload":null}'):
+    deep = b'{"a":' + b"[" * 990 + b"]" * 990 + b"}"
+    none = (None, b"", b"1", b"[1]", b'"a"', b"\xff", b'{"schema":null,"payload":null}')
+    for key in (*none, deep, b'{"a":1,"a":2}'):
         assert connect_json.read(b'{"op":"c"}', OF_JSON, "", key)[6] is None
 
 
