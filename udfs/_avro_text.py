@@ -93,11 +93,11 @@ def epoch_text(seconds, fraction, digits):
     """YYYY-MM-DD HH:MM:SS[.f] of seconds since 1970 and a fraction of so many digits."""
     days, clock = divmod(seconds, _DAY)
     time = f"{clock // 3600:02d}:{clock // 60 % 60:02d}:{clock % 60:02d}"
-    return f"{_day(days)} {time}{fraction_text(fraction, digits)}"
+    return f"{day_text(days)} {time}{fraction_text(fraction, digits)}"
 
 
 @remembered
-def _day(days):
+def day_text(days):
     """YYYY-MM-DD of a count of days since 1970-01-01, for any year (datetime ends at 9999)."""
     era, day = divmod(days + 719468, 146097)  # eras of 400 years that begin on a first of March
     year = (day - day // 1460 + day // 36524 - day // 146096) // 365

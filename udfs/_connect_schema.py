@@ -6,6 +6,7 @@ from base64 import b64encode
 from fastavro import parse_schema
 
 from udfs._avro_text import float_text
+from udfs._debezium_rows import IMAGES, UNAVAILABLE
 from udfs._json_values import Number
 
 _DATA = "org.apache.kafka.connect.data."
@@ -29,6 +30,11 @@ _LOGICAL = {
     "time-micros": f"{_TIME}MicroTime",
     "timestamp-millis": f"{_DATA}Timestamp",
     "timestamp-micros": f"{_TIME}MicroTimestamp",
+    "timestamp-nanos": f"{_TIME}NanoTimestamp",
+    "local-timestamp-millis": f"{_DATA}Timestamp",
+    "local-timestamp-micros": f"{_TIME}MicroTimestamp",
+    "local-timestamp-nanos": f"{_TIME}NanoTimestamp",
+    "uuid": "io.debezium.data.Uuid",
 }
 
 
@@ -39,6 +45,7 @@ class Schema:
         parsed: the schema without logical types, for fastavro: numbers and bytes stay as they are.
         name: that of its record.
         types: {column: type} of its rows: `before` and `after`, or the record itself.
+        declared: {column: placeholder of a value that was not sent} where the schema says it.
     """
 
     def __init__(self, text):
@@ -55,7 +62,11 @@ class Schema:
         self.name = self.parsed["name"]
         self._writers = {}
         self._write = self._writer(self.parsed)
-        self.types = self._types()
+        fields = self._columns()
+        found = {each["name"]: self._connect_type(each["type"]) for each in fields}
+        self.types = {name: kind for name, kind in found.items() if kind}
+        told = {each["name"]: self._parameters(each["type"]).get(UNAVAILABLE) for each in fields}
+        self.declared = {name: text for name, text in told.items() if text is not None}
 
     def document(self, datum):
         """Return what fastavro has read as what a reader of JSON reads."""
@@ -85,15 +96,11 @@ class Schema:
             self._writers[schema["name"]] = write
         return write
 
-    def _types(self):
-        rows = [self._record_of(each["type"]) for each in self._images()]
-        fields = (rows[0] if rows else self.parsed)["fields"]
-        found = {each["name"]: self._connect_type(each["type"]) for each in fields}
-        return {name: kind for name, kind in found.items() if kind}
-
-    def _images(self):
-        fields = [each for each in self.parsed["fields"] if each["name"] in ("before", "after")]
-        return [each for each in fields if self._record_of(each["type"])]
+    def _columns(self):
+        """Return the fields of its rows."""
+        images = [each["type"] for each in self.parsed["fields"] if each["name"] in IMAGES]
+        rows = [row for row in map(self._record_of, images) if row]
+        return (rows[0] if rows else self.parsed)["fields"]
 
     def _record_of(self, schema):
         """Return the record that a type is, or may be beside null; None if it is another."""
@@ -117,11 +124,17 @@ class Schema:
         name = schema.get("connect.name") or _LOGICAL.get(schema.get(_LOGICAL_TYPE))
         if name == _DECIMAL:
             return name + _digits(schema)
+        if name is None and kind == "array":
+            return f"array<{self._connect_type(schema['items']) or ''}>"
         return name or schema.get("connect.type") or _TYPES.get(kind, kind)
+
+    def _parameters(self, schema):
+        schema = self._resolved(schema)
+        return (isinstance(schema, dict) and schema.get("connect.parameters")) or {}
 
 
 def _digits(schema):
-    """Return the digits of a decimal as `debezium_image` wants them: (precision,scale)."""
+    """Return the digits of a decimal as `canonical` wants them: (precision,scale)."""
     told = schema.get("connect.parameters") or {}
     precision = told.get("connect.decimal.precision", schema.get("precision", ""))
     return f"({precision},{told.get('scale', schema.get('scale', 0))})"

@@ -7,7 +7,6 @@ from itertools import chain
 
 import jiter
 
-from udfs._json_shapes import fit_document
 from udfs._json_values import BLANKS, Number, Refused, Repeating, twice, walk, write
 
 # As deep as Spark's reader goes. A JSON column of MySQL has 100 levels at most.
@@ -54,7 +53,7 @@ def _members(pairs):
     return repeating
 
 
-def read_slowly(value, shape):
+def read_slowly(value, shape, fit):
     """Read what jiter does not: repeated keys of equal value, long integers, deep nesting.
     The rest gets its reason here."""
     try:
@@ -70,7 +69,7 @@ def read_slowly(value, shape):
     try:
         found = _decoded(text)
         _check_members(found)
-        fitted = fit_document(found, shape)
+        fitted = fit(found, shape)
         _check_characters(text, found)
         return write({name: fitted[name] for name in shape if name in fitted}), fitted
     finally:

@@ -104,7 +104,7 @@ def _struct(members):
 def fit_document(found, shape):
     """Return a document as `from_json` has to read it, the same object if nothing changes."""
     if isinstance(found, dict):
-        is_row = shape.row and not _is_beside_schema(found, shape.row)
+        is_row = shape.row and not is_beside_schema(found, shape.row)
         return fit_members({shape.row: found} if is_row else found, shape)
     kind = kind_of(found)
     if isinstance(found, list):
@@ -114,7 +114,7 @@ def fit_document(found, shape):
     raise Refused("not_json", f"one JSON object expected, found {kind}")
 
 
-def _is_beside_schema(found, name):
+def is_beside_schema(found, name):
     """Whether a document is a schema and a value, as Kafka Connect's JsonConverter writes them.
 
     A row may have columns of these names; of its values none is an object.

@@ -1,15 +1,14 @@
 """Read Avro of Kafka Connect's AvroConverter as the JSON that its JsonConverter writes.
 
-`register` makes `connect_avro(value binary, schema string, fields string, statement string)` a SQL
-function; `read` is the same for one value in plain Python. A value is a registry header (a zero
-byte, and the id of its schema in four bytes) and an Avro datum of `schema`, the text of that
-schema; null if nobody knows it. `fields` and `statement` are as of `exact_json`. It gives back
+`register` makes `connect_avro(value binary, schema string, fields string, statement string,
+key binary, key_schema string)` a SQL function; `read` is the same for one message in plain Python.
+A value is a registry header (a zero byte, and the id of its schema in four bytes, or in Apicurio's
+eight) and an Avro datum of `schema`, the text of that schema; null if nobody knows it. A key is the
+same, or JSON. The other arguments and what it gives back are as of `connect_json`:
 
-- `text`: the datum as `from_json` has to read it; bytes as Base64;
-- `types`: by column of the row, or of the rows `before` and `after`, the type that
-  `debezium_image` wants;
-- `problem`: why the value cannot be read, null if it can;
-- `stated`: what its DDL does, as `read_ddl` says it.
+- `text`: the datum as `from_json` has to read it, its rows in canonical text; bytes as Base64;
+- `types`: by column of the row, or of the rows `before` and `after`, its type;
+- `problem`: why the value or the key cannot be read, null if they can.
 
 Nothing raises but `fields` that cannot be read.
 """
@@ -24,49 +23,51 @@ from udfs import ddl, exact_json
 from udfs._avro_reader import avro_reason
 from udfs._avro_refused import reason, remembered
 from udfs._connect_schema import Schema
+from udfs._debezium_rows import Rows
+from udfs._debezium_values import text_of
 from udfs._json_shapes import fit_document, shape_of
 from udfs._json_values import Refused, write
+from udfs.connect_json import RETURN_TYPE, read_key, to_arrow
 
-RETURN_TYPE = f"{exact_json.RETURN_TYPE}, types map<string, string>"
-HEADER_BYTES = 5
+# A zero byte, and an id; Confluent numbers from 1, so that no id is an id of eight bytes.
+HEADER_BYTES, LONG_HEADER_BYTES = 5, 9
 
 
 def register(spark, project_dir):
-    """Register `connect_avro(value, schema, fields, statement)` in `spark`.
+    """Register `connect_avro(value, schema, fields, statement, key, key_schema)` in `spark`.
 
-    Workers need fastavro and pyarrow, but not this module.
+    Workers need fastavro, jiter and pyarrow, but not this module.
     """
     from pyspark.sql.functions import arrow_udf
 
-    schema_of = remembered(_schema_of)
+    found_schema = remembered(_schema_of)
+
+    def schema_of(text):
+        return None if text is None else found_schema(text)
 
     def read_all(
-        values: pa.Array, schemas: pa.Array, fields: pa.Array, statements: pa.Array
+        values: pa.Array,
+        schemas: pa.Array,
+        fields: pa.Array,
+        statements: pa.Array,
+        keys: pa.Array,
+        key_schemas: pa.Array,
     ) -> pa.Array:
         shapes = {text: shape_of(text) for text in fields.unique().to_pylist()}
-        columns = (each.to_pylist() for each in (values, schemas, fields, statements))
+        asked = (values, schemas, fields, statements, keys, key_schemas)
+        columns = (each.to_pylist() for each in asked)
         gc.disable()  # documents hold no cycles, and it takes long to look for some
         try:
             return to_arrow(
                 [
-                    read(value, None if text is None else schema_of(text), shapes[asked], path)
-                    for value, text, asked, path in zip(*columns, strict=True)
+                    read(value, schema_of(text), shapes[shape], path, key, schema_of(key_text))
+                    for value, text, shape, path, key, key_text in zip(*columns, strict=True)
                 ]
             )
         finally:
             gc.enable()
 
     spark.udf.register("connect_avro", arrow_udf(read_all, RETURN_TYPE))
-
-
-def to_arrow(rows):
-    """Return tuples (text, code, detail, stated, types) as a pyarrow array of RETURN_TYPE."""
-    exact = exact_json.to_arrow([row[:4] for row in rows])
-    types = [None if row[4] is None else list(row[4].items()) for row in rows]
-    return pa.StructArray.from_arrays(
-        [*exact.flatten(), pa.array(types, pa.map_(pa.string(), pa.string()))],
-        names=["text", "problem", "stated", "types"],
-    )
 
 
 def _schema_of(text):
@@ -77,24 +78,48 @@ def _schema_of(text):
         return f"its schema cannot be read: {reason(error)}"
 
 
-def read(value, schema, shape, statement=""):
-    """Read one Kafka value (bytes or None) of a `Schema`; return (text, code, detail, stated,
-    types).
+def read(value, schema, shape, statement="", key=None, key_schema=None):
+    """Read one Kafka value (bytes or None) of a `Schema`, and its key.
 
-    `schema` is None if it is not known, a sentence if it cannot be read. Never raises. Codes:
-    empty_value, not_avro, unknown_schema, wrong_type (a field is not of its type).
+    Returns (text, code, detail, stated, types, is_whole, key). A schema is None if it is not known,
+    a sentence if it cannot be read. Never raises. Codes: empty_value, not_avro, unknown_schema,
+    wrong_type (a field is not of its type).
     """
+    *found, rows = _read(value, schema, shape, statement)
+    row, problem = _read_key(key, key_schema, rows.types)
+    if problem and found[1] is None:
+        found = [None, *problem, None]
+    return *found, rows.types, rows.is_whole, row
+
+
+def _read(value, schema, shape, statement):
+    """Return text, code, detail and stated of a value, and its Rows."""
     if value is None:
-        return None, None, None, None, None
+        return None, None, None, None, Rows()
     try:
         document = _document(value, schema)
-        fitted = fit_document(document, shape)
+        rows = Rows(schema.types, schema.declared)
+        fitted = fit_document(rows.typed_images(document), shape)
         stated = ddl.read(exact_json.text_at(document, statement)) if statement else None
-        return write(fitted), None, None, stated, schema.types
+        return write(fitted), None, None, stated, rows
     except Refused as refused:
-        return None, refused.args[0], refused.detail(), None, None
+        return None, refused.args[0], refused.detail(), None, Rows()
     except Exception as error:  # noqa: BLE001 - no message may stop its neighbours
-        return None, "not_avro", f"cannot be read: {reason(error)}", None, None
+        return None, "not_avro", f"cannot be read: {reason(error)}", None, Rows()
+
+
+def _read_key(key, schema, types):
+    """Return the row in a key, {column: text}, and (code, detail) if it cannot be read."""
+    if key is None or key[:1] != b"\0":
+        return read_key(key, types), None
+    try:
+        document = _document(key, schema)
+        row = Rows(schema.types).typed(document)
+        return {name: text_of(value) for name, value in row.items()}, None
+    except Refused as refused:
+        return None, (refused.args[0], refused.detail())
+    except Exception as error:  # noqa: BLE001 - no message may stop its neighbours
+        return None, ("not_avro", f"the key cannot be read: {reason(error)}")
 
 
 def _document(value, schema):
@@ -102,14 +127,18 @@ def _document(value, schema):
         raise Refused("empty_value", "the value has no bytes")
     if value[0] or len(value) < HEADER_BYTES:
         raise Refused("not_avro", f"no registry header: the value begins with {value[:5].hex(' ')}")
-    number = int.from_bytes(value[1:HEADER_BYTES], "big")
+    header = HEADER_BYTES
+    if not any(value[:HEADER_BYTES]) and len(value) >= LONG_HEADER_BYTES:
+        header = LONG_HEADER_BYTES
+    number = int.from_bytes(value[1:header], "big")
     if schema is None:
         where = "the registry or folder that avro_schema of seeds/topics.csv names"
-        raise Refused("unknown_schema", f"schema {number} is not in {where}")
+        kind = "" if header == HEADER_BYTES else ", an id of eight bytes as Apicurio writes them,"
+        raise Refused("unknown_schema", f"schema {number}{kind} is not in {where}")
     if isinstance(schema, str):
         raise Refused("unknown_schema", f"schema {number}: {schema}")
     stream = BytesIO(value)
-    stream.seek(HEADER_BYTES)
+    stream.seek(header)
     try:
         datum = schemaless_reader(stream, schema.parsed, None)
     except Exception as error:  # noqa: BLE001 - bytes raise anything

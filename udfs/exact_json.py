@@ -60,17 +60,18 @@ def to_arrow(rows):
     )
 
 
-def exact(value, shape, statement=""):
+def exact(value, shape, statement="", fit=fit_document):
     """Read one Kafka value (bytes or None) of a `shape_of`; return (text, code, detail, stated).
 
     `statement` is the path of the member that holds DDL, `stated` what `ddl.read` says of it.
+    `fit(document, shape)` returns the document as `from_json` has to read it.
     Never raises. Codes: empty_value, not_utf8 (half of a surrogate pair, too), not_json (not one
     JSON object), wrong_type (a field is not of its type), duplicate_keys.
     """
     if value is None:
         return None, None, None, None
     try:
-        text, found = _exact(value, shape)
+        text, found = _exact(value, shape, fit)
         return text, None, None, ddl.read(text_at(found, statement)) if statement else None
     except Refused as refused:
         before = "behind a BOM, " if value.startswith(BOM) else ""
@@ -93,7 +94,7 @@ def text_at(found, path):
     return None
 
 
-def _exact(value, shape):
+def _exact(value, shape, fit):
     """Return the text that `from_json` has to read, None if the value will do, and the document."""
     if not value:
         raise Refused("empty_value", "the value has no bytes")
@@ -101,8 +102,8 @@ def _exact(value, shape):
     document = value[len(BOM) :] if has_bom else value
     found = read_quickly(document)
     if found is None:
-        return read_slowly(value, shape)
-    fitted = fit_document(found, shape)
+        return read_slowly(value, shape, fit)
+    fitted = fit(found, shape)
     if fitted is not found:
         return write(fitted), fitted
     return document.decode() if has_bom else None, found

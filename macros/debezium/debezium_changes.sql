@@ -1,17 +1,18 @@
 {#-
     Debezium messages with the columns of silver.events that they tell beside their names; one row per message. Needs the columns of
-    `debezium_checked`, topic's partition and offset, message_key, key_image, route_key, transaction and marker_id.
+    `debezium_checked`, topic's partition and offset, message_key, key_image, route_key, route_schema, types, is_whole,
+    transaction and marker_id.
 -#}
 {% macro debezium_changes(checked) -%}
 select
     *,
     0 as row_number,
     source_database as database_name,
-    source.schema as schema_name,
+    coalesce(source.schema, if(source is null and op is not null, route_schema, null)) as schema_name,
     source_table as table_name,
     coalesce(route_key, map_keys({{ debezium_row_key() }})) as key_columns,
     if(before is null, null, false) as before_is_complete,
-    if(after is null, null, size(after) = size(after_image)) as after_is_complete,
+    if(after is null, null, is_whole) as after_is_complete,
     if(size(types) > 0, types, null) as column_types,
     source.connector as source_type,
     statement as ddl,
@@ -27,10 +28,8 @@ from (
     select
         *,
         -- PostgreSQL sends null for what its replica identity leaves out of the image before.
-        debezium_image(
-            if(source.connector = 'postgresql', map_filter(before_image, (name, text) -> text is not null), before_image), types
-        ) as before,
-        debezium_image(after_image, types) as after
+        if(source.connector = 'postgresql', map_filter(before_image, (name, text) -> text is not null), before_image) as before,
+        after_image as after
     from {{ checked }}
 )
 {%- endmacro %}

@@ -1,6 +1,6 @@
 {#-
     Debezium messages with the reason to reject one in `problem`. Needs the columns value, route_problem, json_problem, kind, operation,
-    source_database, source_table, statement, op, source, transaction, produced_ms, before_image, after_image, sent_columns and types.
+    source_database, source_table, statement, op, source, transaction, produced_ms, before_image and after_image.
 -#}
 {% macro debezium_checked(read) -%}
 select
@@ -22,8 +22,7 @@ select
         end,
         {{ debezium_position_problem('source', 'op', 'transaction') }},
         {{ time_problem('source.ts_ms', 'source.ts_ms', 'milliseconds') }},
-        {{ time_problem('ts_ms', 'produced_ms', 'milliseconds') }},
-        case when sent_columns is not null and types is null then {{ problem('wrong_type', "'schema names a column twice, or not at all'") }} end
+        {{ time_problem('ts_ms', 'produced_ms', 'milliseconds') }}
     )) as problem
 from {{ read }}
 {%- endmacro %}

@@ -15,16 +15,6 @@
     status string, id string, databaseName string, ddl string
 {%- endmacro %}
 
-{#- The part of a message's schema that has the types of both images. -#}
-{% macro debezium_schema() -%}
-    struct<fields array<struct<field string, fields {{ debezium_columns() }}>>>
-{%- endmacro %}
-
-{#- The columns of a row in a schema, as a type. -#}
-{% macro debezium_columns() -%}
-    array<struct<field string, type string, name string, parameters map<string, string>>>
-{%- endmacro %}
-
 {#- What a message says, as one struct of `debezium_fields`: the message, or what stands beside its schema. -#}
 {% macro debezium_envelope(json) -%}
     {%- set names = ['before', 'after', 'op', 'ts_ms', 'source', 'transaction', 'status', 'id', 'databasename', 'ddl'] -%}

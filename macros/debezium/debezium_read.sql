@@ -1,7 +1,8 @@
 {#-
     What Debezium's messages say: their kind, their tables and the image before. A table without a replica identity has deletes without
-    a row: the key of the message is what is known of it. Vitess names a keyspace in place of a database. Needs the columns value,
-    stated, route_database, key_image, op, source, status, statement, statement_database, produced_ms and sent_before.
+    a row: the key of the message is what is known of it. Vitess names a keyspace in place of a database; Flink writes no source, and the
+    route names the table. Needs the columns value, stated, route_database, route_table, key_image, op, source, status, statement,
+    statement_database, produced_ms and sent_before.
 -#}
 {% macro debezium_read(opened) -%}
 select
@@ -21,7 +22,7 @@ select
     if(op = 'd', coalesce(sent_before, {{ debezium_row_key() }}), sent_before) as before_image,
     {{ source_names(
         "coalesce(nullif(source.db, ''), statement_database, nvl2(source.keyspace, coalesce(route_database, source.keyspace), null))",
-        'source.table', source_type='source.connector'
+        'coalesce(source.table, if(source is null and op is not null, route_table, null))', source_type='source.connector'
     ) }}
 from {{ opened }}
 {%- endmacro %}

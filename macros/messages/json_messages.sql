@@ -2,8 +2,11 @@
     Reads the messages of a JSON format: `json` has the fields; it is null if `json_problem` says why the value is not one JSON
     object with these fields. `stated` is what the DDL in the member `statement` does (udfs/exact_json.py). Without the two options
     Spark would refuse a text of more than 20 million characters, or a number of more than 1,000 digits.
+
+    With `key`, the column of the message's key, messages are those of Kafka Connect: `exact` has their `types`, `key` and `is_whole` as
+    well (udfs/connect_json.py), and their rows are in canonical text.
 -#}
-{% macro json_messages(messages, format, fields, statement='') -%}
+{% macro json_messages(messages, format, fields, statement='', key=none) -%}
 select
     *,
     exact.problem as json_problem,
@@ -16,7 +19,7 @@ select
 from (
     select
         *,
-        exact_json(value, '{{ fields }}', '{{ statement }}') as exact
+        {{ 'connect_json' if key else 'exact_json' }}(value, '{{ fields }}', '{{ statement }}'{{ ', ' ~ key if key }}) as exact
     from {{ messages }}
     where format = '{{ format }}'
 )

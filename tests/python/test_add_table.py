@@ -625,6 +625,19 @@ def test_a_model_that_lists_several_tables_reads_each(project):
     )
 
 
+def test_a_list_says_how_to_read_it(project):
+    types = {**REFUNDS.types, "tags": ("array<int32>", "string")}
+    Gold(project).add(replace(REFUNDS, columns=(*REFUNDS.columns, "tags"), types=types))
+    sql = (project / "models/gold/shop/refunds.sql").read_text()
+    assert "image['tags'] as tags  -- a list: from_json(image['tags'], 'array<int>')\n" in sql
+    [model] = yaml.safe_load((project / "models/gold/shop/_shop.yml").read_text())["models"]
+    described = {column["name"]: column["description"] for column in model["columns"]}
+    assert described["tags"] == (
+        "Column `tags`, array of int32 in the source; a list as JSON: from_json(the column, "
+        "'array<int>') reads it."
+    )
+
+
 def test_all_fails_where_a_table_cannot_be_added_for_another_reason_than_its_key(project):
     long = replace(REFUNDS, name="x" * 256)
     keyless = replace(REFUNDS, name="it's", key=None)

@@ -3,6 +3,7 @@
 import pytest
 
 from cdc_lakehouse.gold.column_types import SeenType, column_types, holding_all, spark_type
+from cdc_lakehouse.gold.type_notes import type_note
 
 UNSIGNED = "decimal(20, 0)"
 
@@ -163,8 +164,8 @@ BY_FORMAT = {
         **dict.fromkeys(("int8", "int16", "int32", "io.debezium.time.Year"), "int"),
         **dict.fromkeys(("int64", "io.debezium.time.MicroDuration"), "bigint"),
         "boolean": "boolean",
-        "float": "float",
-        "double": "double",
+        **dict.fromkeys(("float", "float32"), "float"),
+        **dict.fromkeys(("double", "float64"), "double"),
         "bytes": "binary",
         "org.apache.kafka.connect.data.Decimal(10,2)": "decimal(10, 2)",
         "org.apache.kafka.connect.data.Decimal(65,2)": "string",
@@ -172,13 +173,16 @@ BY_FORMAT = {
         "io.debezium.data.VariableScaleDecimal": "string",
         "io.debezium.data.Bits": "string",
         "io.debezium.time.Date": "date",
+        "io.debezium.time.IsoDate": "date",
         "io.debezium.time.MicroTimestamp": "timestamp_ntz",
+        "io.debezium.time.IsoTimestamp": "timestamp_ntz",
         "io.debezium.time.NanoTimestamp": "string",
         "io.debezium.time.ZonedTimestamp": "string",
         "io.debezium.time.MicroTime": "string",
         "io.debezium.data.Json": "string",
         "io.debezium.data.geometry.Point": "binary",
-        **dict.fromkeys(("array", "struct", "string", "io.debezium.data.Uuid"), "string"),
+        **dict.fromkeys(("array", "array<int32>", "struct", "string"), "string"),
+        "io.debezium.data.Uuid": "string",
     },
     # The enum DataType.
     "oceanbase_avro": {
@@ -405,3 +409,45 @@ def test_a_column_that_was_retyped_says_both():
 def test_several_types_are_the_one_that_holds_all(types, held):
     assert holding_all(types) == held
     assert holding_all(reversed(types)) == held
+
+
+@pytest.mark.parametrize(
+    ("worded", "data_type", "note"),
+    [
+        ("io.debezium.time.microduration", "bigint", "a number of microseconds"),
+        ("io.debezium.time.nanoduration", "bigint", "a number of nanoseconds"),
+        ("array<int32>", "string", "a list as JSON: from_json(the column, 'array<int>') reads it"),
+        (
+            "array<array<io.debezium.data.uuid>>",
+            "string",
+            "a list as JSON: from_json(the column, 'array<array<string>>') reads it",
+        ),
+        (
+            "array<int32> or array<int64>",
+            "string",
+            "a list as JSON: from_json(the column, 'array<string>') reads it",
+        ),
+        ("array", "string", "a list as JSON: from_json(the column, 'array<string>') reads it"),
+        (
+            "io.debezium.data.json",
+            "string",
+            "text that holds JSON: get_json_object, from_json and try_parse_json read it",
+        ),
+        ("io.debezium.data.uuid", "string", "a UUID in text"),
+        (
+            "org.apache.kafka.connect.data.decimal(,0)",
+            "string",
+            "text, for the messages do not say how many digits it has",
+        ),
+        (
+            "org.apache.kafka.connect.data.decimal(65,30)",
+            "string",
+            "text, for a decimal has no more than 38 digits here",
+        ),
+        ("io.debezium.time.microtime", "string", "text, for Delta has no type for a time of day"),
+        ("string", "string", None),
+        ("int32", "int", None),
+    ],
+)
+def test_a_type_says_what_its_word_does_not(worded, data_type, note):
+    assert type_note(worded, data_type) == note

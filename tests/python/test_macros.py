@@ -13,7 +13,7 @@ from rendered import look_at, made_in
 FOLDER = PROJECT / "macros"
 # What is no SQL by itself: a list, a schema's name, the fields of a type, a pattern.
 NO_SQL = {"formats", "generate_schema_name", "canal_fields", "binary_types"}
-NO_SQL |= {"debezium_fields", "debezium_schema", "debezium_columns"}
+NO_SQL |= {"debezium_fields"}
 NO_SQL |= {"maxwell_fields", "oms_debezium_fields"}
 # What stands for an argument that is neither an expression nor a name.
 ARGUMENTS = {

@@ -99,15 +99,20 @@ def connect_avro():
     values = [written.getvalue(), b"{}"]
     shape = "op string, after map<string, string>"
     given = [[json.dumps(ENVELOPE)] * 2, [shape] * 2, [""] * 2]
-    return pa.array(values, pa.binary()), *map(pa.array, given)
+    keys = pa.array([None, b'{"id": 7}'], pa.binary()), pa.array([None] * 2, pa.string())
+    return pa.array(values, pa.binary()), *map(pa.array, given), *keys
 
 
-def debezium_image():
-    from udfs import debezium_image
-
-    types = [(f"c{number}", kind) for number, kind in enumerate(debezium_image._WRITERS)]
-    image = [(name, "1") for name, _ in types]
-    return pa.array([image], MAP), pa.array([types], MAP)
+def connect_json():
+    fields = [{"field": "d", "type": "int32", "name": "io.debezium.time.Date"}]
+    schema = {"type": "struct", "fields": [{"field": "after", "type": "struct", "fields": fields}]}
+    message = {"schema": schema, "payload": {"op": "c", "after": {"d": 1}}}
+    given = [
+        [json.dumps(message).encode()],
+        ["payload struct<op string, after map<string, string>>"],
+    ]
+    keys = pa.array([b'{"id": 7}'], pa.binary())
+    return pa.array(given[0], pa.binary()), pa.array(given[1]), pa.array([""]), keys
 
 
 def protected_images():
@@ -126,7 +131,7 @@ def protected_images():
 CALLS = {
     "exact_json": (json_lines, "truncate_table"),
     "connect_avro": (connect_avro, "data.Decimal(6,2)"),
-    "debezium_image": (debezium_image, "1970-01-0"),
+    "connect_json": (connect_json, "1970-01-02"),
     "read_ddl": (lambda: [pa.array(["alter table a drop b", "truncate table t"])], "'b'"),
     "decode_dts_avro": (lambda: decoded("dts_avro"), "'UPDATE'"),
     "decode_oceanbase_avro": (lambda: decoded("oceanbase_avro"), "'INSERT'"),

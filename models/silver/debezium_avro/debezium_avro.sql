@@ -16,11 +16,9 @@ messages as (
 
     select
         messages.*,
-        connect_avro(messages.value, of_values.schema, '{{ debezium_fields() }}', 'ddl') as record,
         connect_avro(
-            if(startswith(messages.message_key, X'00'), messages.message_key, null),
-            of_keys.schema, 'payload map<string, string> comment "or the document"', ''
-        ) as key_record
+            messages.value, of_values.schema, '{{ debezium_fields() }}', 'ddl', messages.message_key, of_keys.schema
+        ) as record
     from {{ ref('messages') }} as messages
     left join schemas as of_values
         on messages.avro_schema = of_values.registry and {{ registry_id('messages.value') }} = of_values.id
@@ -34,11 +32,11 @@ opened as (
 
     select
         *,
-        coalesce(record.problem, key_record.problem) as json_problem,
+        record.problem as json_problem,
         record.stated,
         record.types,
-        null as sent_columns,
-        {{ debezium_key('coalesce(cast(key_record.text as binary), message_key)') }} as key_image,
+        record.is_whole,
+        record.key as key_image,
         from_json(record.text, '{{ debezium_fields() }}', map('maxStringLen', '{{ var('max_message_bytes') }}')) as envelope,
         envelope.before as sent_before,
         envelope.after as after_image,

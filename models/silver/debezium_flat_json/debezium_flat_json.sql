@@ -4,8 +4,7 @@ with
 messages as (
 
     {{ json_messages(
-        ref('messages'), 'debezium_flat_json',
-        fields='schema struct<fields ' ~ debezium_columns() ~ '>, payload map<string, string> comment "or the document"'
+        ref('messages'), 'debezium_flat_json', key='message_key', fields='payload map<string, string> comment "or the document"'
     ) }}
 
 ),
@@ -13,12 +12,12 @@ messages as (
 opened as (
 
     select
-        messages.*,
-        parts.*,
-        {{ debezium_key() }} as key_image
+        *,
+        json.payload as sent,
+        exact.key as key_image,
+        exact.types,
+        exact.is_whole
     from messages
-        lateral view inline(array(struct(json.payload, json.schema.fields))) parts
-        as sent, sent_columns
 
 ),
 
@@ -35,7 +34,6 @@ read as (
         case when op in ('c', 'r', 'u', 'd') then 'row_change' end as kind,
         null as stated,
         coalesce(map_filter(sent, (name, text) -> not startswith(name, '__')), {{ debezium_row_key() }}) as image,
-        {{ debezium_types('sent_columns') }} as types,
         {{ source_names(
             debezium_added('db'), 'coalesce(' ~ debezium_added('table') ~ ", route_table, split_part(topic, '.', -1))"
         ) }}
@@ -54,22 +52,9 @@ checked as (
             {{ incomplete_change('op') }},
             case when coalesce(size(image), 0) = 0 then {{ problem('missing_image', "op || ' without a row, and without a key'") }} end,
             {{ time_problem('__source_ts_ms', 'source_ms', 'milliseconds') }},
-            {{ time_problem('__ts_ms', 'produced_ms', 'milliseconds') }},
-            case
-                when sent_columns is not null and types is null
-                    then {{ problem('wrong_type', "'schema names a column twice, or not at all'") }}
-            end
+            {{ time_problem('__ts_ms', 'produced_ms', 'milliseconds') }}
         ) as problem
     from read
-
-),
-
-canonical as (
-
-    select
-        *,
-        debezium_image(image, types) as row_image
-    from checked
 
 ),
 
@@ -83,17 +68,17 @@ changes as (
         coalesce({{ debezium_added('schema') }}, route_schema) as schema_name,
         source_table as table_name,
         coalesce(route_key, map_keys({{ debezium_row_key() }})) as key_columns,
-        if(op = 'd', row_image, null) as before,
-        if(op = 'd', null, row_image) as after,
+        if(op = 'd', image, null) as before,
+        if(op = 'd', null, image) as after,
         if(op = 'd', false, null) as before_is_complete,
-        if(op = 'd', null, size(row_image) = size(image)) as after_is_complete,
-        map_filter(types, (name, type) -> not startswith(name, '__')) as column_types,
+        if(op = 'd', null, is_whole) as after_is_complete,
+        types as column_types,
         {{ debezium_added('connector') }} as source_type,
         {{ epoch_to_timestamp('source_ms', 'milliseconds') }} as committed_at,
         {{ epoch_to_timestamp('produced_ms', 'milliseconds') }} as produced_at,
         {{ sequence(['partition', 'offset']) }} as sequence,
         coalesce({{ debezium_added('transaction_id') }}, {{ debezium_added('txId') }}) as transaction_id
-    from canonical
+    from checked
 
 )
 

@@ -3,8 +3,8 @@ with
 messages as (
 
     {{ json_messages(
-        ref('messages'), 'debezium_json', statement='payload.ddl,ddl',
-        fields='schema ' ~ debezium_schema() ~ ', payload struct<' ~ debezium_fields() ~ '>, ' ~ debezium_fields()
+        ref('messages'), 'debezium_json', statement='payload.ddl,ddl', key='message_key',
+        fields='payload struct<' ~ debezium_fields() ~ '>, ' ~ debezium_fields()
     ) }}
 
 ),
@@ -15,9 +15,9 @@ opened as (
     select
         messages.*,
         envelope.*,
-        {{ debezium_key() }} as key_image,
-        get(filter(json.schema.fields, image -> image.field in ('before', 'after')), 0).fields as sent_columns,
-        {{ debezium_types('sent_columns') }} as types
+        messages.exact.key as key_image,
+        messages.exact.types,
+        messages.exact.is_whole
     from messages
         lateral view inline(array({{ debezium_envelope('json') }})) envelope
         as sent_before, after_image, op, produced_ms, source, transaction, status, marker_id, statement_database, statement

@@ -1,8 +1,9 @@
 """Schemas that messages name by an id: asked for once, and kept in bronze.avro_schemas.
 
-The id stands in the header of a value or of a key (a zero byte, and four bytes). The registry of
-a topic is what `avro_schema` of its line in seeds/topics.csv names: an address of Confluent's API,
-or a folder of the project that holds `<id>.avsc`.
+The id stands in the header of a value or of a key: a zero byte, and four bytes, or eight where the
+first four are zero, as Apicurio writes them. The registry of a topic is what `avro_schema` of its
+line in seeds/topics.csv names: an address of Confluent's API, or a folder of the project that holds
+`<id>.avsc`.
 """
 
 import base64
@@ -35,12 +36,23 @@ NO_SCHEMA = 40403
 
 # The ids of new messages, of their values and of their keys.
 QUERY = """
-    select distinct topic, cast(conv(hex(substring(header, 2, 4)), 16, 10) as bigint) as id
+    select distinct topic, id
     from (
-        select topic, explode(array(left(value, 5), left(message_key, 5))) as header
-        from (select topic, value, key as message_key from new_messages where format in ({formats}))
+        select
+            topic,
+            try_cast(
+                conv(
+                    hex(substring(header, 2, if(startswith(header, X'0000000000'), 8, 4))), 16, 10
+                ) as bigint
+            ) as id
+        from (
+            select topic, explode(array(left(value, 9), left(key, 9))) as header
+            from new_messages
+            where format in ({formats})
+        )
+        where startswith(header, X'00') and octet_length(header) >= 5
     )
-    where startswith(header, X'00') and octet_length(header) = 5"""
+    where id is not null"""
 
 
 def learn_schemas(spark: SparkSession, routes: Routes, project: Path) -> None:

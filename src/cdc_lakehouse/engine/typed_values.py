@@ -39,8 +39,27 @@ def value_problem(
     doubt = f"when {is_in_doubt(reads, of_all or {})} then 'not_carried'"
     cases = [doubt] if len(reads) > 1 else []
     cases += [f"when {value} is null then case {' '.join(missing)} end"]
-    cases += [*_lost_digits(column), *_altered(column)]
+    cases += [*_other_days(column), *_lost_digits(column), *_altered(column)]
     return f"case {' '.join(cases)} end"
+
+
+def _other_days(column: Column) -> list[str]:
+    """Cases of a text that Spark takes for a day of a year that it does not mean.
+
+    A number is a year to a cast, a clock a time of today, and 44 BC the year 44; a model may read
+    them in another way. Days of other years than 1 to 9999 are none to Python and Arrow: a query
+    that meets one fails there.
+    """
+    kind, text, value = column.kind, column.source_text, column.sql
+    if kind not in ("date", "timestamp", "timestamp_ntz"):
+        return []
+    last = "9999-12-31" if kind == "date" else "9999-12-31 23:59:59.999999"
+    is_cast = f"{value} <=> try_cast({text} as {kind})"
+    return [
+        f"when {value} not between {kind}'0001-01-01' and {kind}'{last}' then 'out_of_range'",
+        f"when not contains({text}, '-') and {is_cast} then 'invalid'",
+        f"when endswith({text}, ' BC') and {is_cast} then 'out_of_range'",
+    ]
 
 
 def _lost_digits(column: Column) -> list[str]:

@@ -40,7 +40,7 @@ from cdc_lakehouse.gold.type_words import (
     UNSIGNED_BIGINT,
     WORDS,
     WORDS_OF_FAMILIES,
-    ZONED_TIMESTAMP,
+    ZONED_TIMESTAMPS,
 )
 
 WHOLE_DIGITS = {"int": 10, "bigint": 19}
@@ -150,7 +150,7 @@ def _debezium_type(worded: str, source_type: str | None) -> str:
         return _decimal(int(precision), int(scale)) if precision else "string"
     family = FAMILIES.get(source_type or "", "unknown")
     # MySQL and PostgreSQL keep the moment alone, others a zone with it.
-    if word == ZONED_TIMESTAMP and family in ("mysql", "postgresql"):
+    if word in ZONED_TIMESTAMPS and family in ("mysql", "postgresql"):
         return "timestamp"
     if word == BITS and family == "mysql":  # of others there may be more than 64
         return UNSIGNED_BIGINT

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from cdc_lakehouse.gold.source_tables import SourceTable
+from cdc_lakehouse.gold.type_notes import list_cast
 from cdc_lakehouse.sql import identifier, quoted
 
 # Words that a column may have as its name in Spark, but that readers of SQL stumble over.
@@ -60,6 +61,9 @@ def model_sql(table: SourceTable, names: dict[str, str], is_history: bool) -> st
 
 
 def _comment(table: SourceTable, column: str) -> str:
+    worded = table.types.get(column, ("",))[0]
+    if worded.startswith("array"):
+        return f"  -- a list: {list_cast(worded, f'image[{_literal(column)}]')}"
     fit = table.fits.get(column)
     if not fit:
         return ""

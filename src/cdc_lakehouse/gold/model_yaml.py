@@ -10,6 +10,7 @@ import yaml
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.gold.model_sql import code_point, needs_backticks
 from cdc_lakehouse.gold.source_tables import SourceTable
+from cdc_lakehouse.gold.type_notes import type_note
 
 ANCHORS = """anchors:
   - &sequence {name: _sequence, data_type: string, description: "{{ doc('sequence') }}"}
@@ -65,8 +66,12 @@ def model_yaml(
         inferred = ["inferred: true"] if table.is_inferred(column) else []
         if source or inferred:
             parts.append(f"meta: {{{', '.join(source + inferred)}}}")
-        word = _tidy(table.types[column][0]) if column in table.types else None
+        worded = table.types[column][0] if column in table.types else ""
+        word = _tidy(worded.replace("array<", "array of ").replace(">", ""))
         kind = f", {word} in the source" if word else ", of no type in the messages"
+        note = type_note(worded, table.data_type(column)) if word else None
+        if note:
+            kind += f"; {note}"
         if inferred:
             kind += f"; this one is inferred from {table.fits[column].values_seen()}"
         parts.append(f'description: "Column `{_tidy(column)}`{kind}."')

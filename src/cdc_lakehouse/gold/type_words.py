@@ -57,19 +57,34 @@ DATAWORKS = {
 
 # Debezium: the type of Kafka Connect, or the semantic type that stands in its place.
 CONNECT_DECIMAL = "org.apache.kafka.connect.data.Decimal"
-ZONED_TIMESTAMP, BITS = "io.debezium.time.ZonedTimestamp", "io.debezium.data.Bits"
+ZONED_TIMESTAMPS = frozenset(
+    ("io.debezium.time.ZonedTimestamp", "io.debezium.time.StructuredZonedTimestamp")
+)
+BITS = "io.debezium.data.Bits"
 DEBEZIUM = {
     "boolean": "boolean",
     **dict.fromkeys(("int8", "int16", "int32", "io.debezium.time.Year"), "int"),
-    **dict.fromkeys(("int64", "io.debezium.time.MicroDuration"), "bigint"),
-    "float": "float",
-    "double": "double",
+    **dict.fromkeys(
+        ("int64", "io.debezium.time.MicroDuration", "io.debezium.time.NanoDuration"), "bigint"
+    ),
+    **dict.fromkeys(("float", "float32"), "float"),
+    **dict.fromkeys(("double", "float64"), "double"),
     "bytes": "binary",
-    **dict.fromkeys(("io.debezium.time.Date", "org.apache.kafka.connect.data.Date"), "date"),
+    **dict.fromkeys(
+        (
+            "io.debezium.time.Date",
+            "io.debezium.time.IsoDate",
+            "io.debezium.time.StructuredDate",
+            "org.apache.kafka.connect.data.Date",
+        ),
+        "date",
+    ),
     **dict.fromkeys(
         (
             "io.debezium.time.Timestamp",
             "io.debezium.time.MicroTimestamp",
+            "io.debezium.time.IsoTimestamp",
+            "io.debezium.time.StructuredTimestamp",
             "org.apache.kafka.connect.data.Timestamp",
         ),
         "timestamp_ntz",
