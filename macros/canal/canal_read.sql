@@ -1,9 +1,10 @@
 {#-
     What Canal messages say: the kind, which is null for a type that Canal does not document, the tables that they are about, and
-    their images. The arguments are those of `canal_rows`. Needs the columns of `json_messages` with `canal_fields`, and
+    their images. The arguments are those of `canal_rows`. Needs the columns of `json_messages` with `canal_fields`, delete_image and
     route_database.
 -#}
-{% macro canal_read(messages, full_load, types, image_field, heartbeat) -%}
+{% macro canal_read(messages, full_load, types, deleted_in, heartbeat) -%}
+{%- set other = {'data': 'old', 'old': 'data'}[deleted_in] -%}
 select
     *,
     json.*,
@@ -23,7 +24,12 @@ select
     end as kind,
     {{ source_names('json.database', 'json.table') }},
     {{ types }} as sent_types,
-    {{ image_field }} as image_field,
+    case
+        when json.type <> 'DELETE' then 'data'
+        when delete_image is not null then delete_image
+        when coalesce(size(json.{{ deleted_in }}), 0) = 0 and size(json.{{ other }}) > 0 then '{{ other }}'
+        else '{{ deleted_in }}'
+    end as image_field,
     if(image_field = 'old', json.old, json.data) as row_images,
     if(json.type = 'UPDATE', json.old, cast(null as array<map<string, string>>)) as old_images
 from {{ messages }}

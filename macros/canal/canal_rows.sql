@@ -1,10 +1,11 @@
 {#-
     The rows of Canal messages: one per row of a message, with its images as struct<new, old>, and one without images for a message
     that is no row change, or per table of a TRUNCATE. `full_load` is the dialect's word for the rows of a full load, `types` its
-    field of column types, `image_field` the name of the field that holds the rows, `heartbeat` the dialect's word for a heartbeat.
-    Needs the columns of `json_messages` with `canal_fields`, route_database and route_problem.
+    field of column types, `heartbeat` the dialect's word for a heartbeat. The row of a DELETE stands in `deleted_in`, or in the other
+    field where only that is filled: of every dialect there are such writers. The route has the last word. Needs the columns of
+    `json_messages` with `canal_fields`, delete_image, route_database and route_problem.
 -#}
-{% macro canal_rows(messages, full_load=none, types='json.mysqltype', image_field="'data'", heartbeat='MHEARTBEAT') -%}
+{% macro canal_rows(messages, full_load=none, types='json.mysqltype', deleted_in='data', heartbeat='MHEARTBEAT') -%}
 {%- set images = 'array<struct<new: map<string, string>, old: map<string, string>>>' -%}
 select
     *,
@@ -36,6 +37,6 @@ from (
             {{ time_problem('es', 'es', 'milliseconds') }},
             {{ time_problem('ts', 'ts', 'milliseconds') }}
         )) as problem
-    from ({{ canal_read(messages, full_load, types, image_field, heartbeat) }})
+    from ({{ canal_read(messages, full_load, types, deleted_in, heartbeat) }})
 )
 {%- endmacro %}

@@ -8,6 +8,8 @@
 {% macro outcomes(step, without=[], has_place="kind in ('row_change', 'schema_change', 'truncate')") -%}
     {%- set is_change = "kind = 'row_change'" -%}
     {%- set image = 'map<string, string>' -%}
+    {%- set images = ['before', 'after'] | reject('in', without) | join(', map())) || map_keys(coalesce(') -%}
+    {%- set key_columns = columns_of_row('key_columns', 'map_keys(coalesce(' ~ images ~ ', map()))') -%}
     {%- set tables = 'array<struct<database_name: string, schema_name: string, table_name: string>>' -%}
 select
     topic,
@@ -36,7 +38,7 @@ select
         ('transaction_id', 'string', "transaction_id <> ''"),
         ('transaction_row', 'bigint', 'true'),
     ] %}
-    {{ 'cast(null as ' ~ data_type ~ ')' if name in without else 'if(problem is null and ' ~ condition ~ ', ' ~ name ~ ', null)' }} as {{ name }},
+    {{ 'cast(null as ' ~ data_type ~ ')' if name in without else 'if(problem is null and ' ~ condition ~ ', ' ~ {'key_columns': key_columns}.get(name, name) ~ ', null)' }} as {{ name }},
     {%- endfor %}
     ingested_at,
     problem.code as reject_reason,

@@ -24,13 +24,11 @@
 
 {#- What tells a row from the others of its transaction, as text: its key, or all columns where no key is named. -#}
 {% macro ticdc_row(image, key_columns) -%}
-    to_json(
-        array_sort(
-            map_entries(
-                map_filter({{ image }}, (name, text) -> {{ key_columns }} is null or array_contains({{ key_columns }}, name))
-            )
-        )
-    )
+    {%- set names = columns_of_row(key_columns, "map_keys(" ~ image ~ ")") -%}
+    {%- set of_key -%}
+        map_filter({{ image }}, (name, text) -> {{ key_columns }} is null or array_contains(names_of_key, name))
+    {%- endset -%}
+    to_json(array_sort(map_entries({{ worked_out_once('names_of_key', names, of_key) }})))
 {%- endmacro %}
 
 {#- Why a timestamp of TiDB is none: struct<code, detail>, null if it is one or is missing. `field` is its name, `tso` its text. -#}

@@ -24,6 +24,7 @@ ARGUMENTS = {
     "condition": lambda column: f"{column} > 0",
     "full_load": "INIT",
     "unit": "seconds",
+    "deleted_in": "data",
 }
 BLOCK = re.compile(
     r"(?P<comment>\{#-(?:(?!#\}).)*-#\}\n)?"

@@ -6,7 +6,8 @@ it has. `route` is the line of topics.csv behind the topic. `file` is the text o
 the project's folder `avro/NAME`. `expected` says per message and row what silver has to hold in the
 columns that it names, `gold` what the table is in gold, values as text; `any_of` leaves a choice;
 `order` the offsets in the order of the source. All of it was written from the documents before
-anything was run. `encoders.debezium_sources` writes what each connector of Debezium says.
+anything was run. The corpora are made in the same form, from the types that each producer has
+(`corpora`) and from what each connector of Debezium says (`encoders.debezium_sources`).
 """
 
 import json
@@ -16,10 +17,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from corpora import moves, reports
 from encoders import debezium_sources
 from laboratory import change
 from shop import as_text, write_messages
 
+from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.gold.add_table import Gold
 from cdc_lakehouse.gold.source_tables import find_table
 from cdc_lakehouse.routes import COLUMNS, FURTHER_COLUMNS
@@ -28,7 +31,7 @@ REPORTS = [
     report
     for path in sorted(Path(__file__).with_name("public_reports").glob("*.json"))
     for report in json.loads(path.read_text())
-] + debezium_sources.reports()
+] + [*debezium_sources.reports(), *reports()]
 NAMES = [report["name"] for report in REPORTS]
 WITH_GOLD = [report for report in REPORTS if "gold" in report]
 
@@ -72,6 +75,7 @@ def add_routes(project):
     )
     routes = [f"{report['name']},{report['route']}" for report in REPORTS]
     routes += [
+        *(f"{name},{line}" for name, line in moves.ROUTES.items()),
         "house,house",
         "globs.*,dts_canal,America/New_York",
         "*.route,dts_canal,Asia/Shanghai",
@@ -96,6 +100,7 @@ def land(folder):
     """Write each report's messages below a landing folder."""
     write_messages(folder / "house" / "0.parquet", [("house", 0, 0, b"hello")])
     write_messages(folder / "globs" / "0.parquet", [("globs.route", 0, 0, seen_at_eight())])
+    land_moves(folder, 0)
     for report in REPORTS:
         name, path = report["name"], folder / report["name"]
         if "file" in report:
@@ -108,6 +113,14 @@ def land(folder):
         table = pq.read_table(path / "messages.parquet")
         place = table.schema.get_field_index("key")
         pq.write_table(table.set_column(place, "key", [keys]), path / "messages.parquet")
+
+
+def land_moves(folder, part):
+    """Write a part of the logs of rows whose keys move."""
+    for format_name, name in moves.NAMES.items():
+        messages = enumerate(moves.parts(format_name)[part], start=1_000 * part)
+        rows = [(name, 0, offset, text.encode()) for offset, text in messages]
+        write_messages(folder / f"{name}-{part}.parquet", rows)
 
 
 def seen_at_eight():
@@ -129,17 +142,35 @@ def lakehouse(open_lakehouse, tmp_path_factory):
     views = ("row_images", "column_shapes", "source_columns", "conflicting_changes")
     lakehouse.dbt("run", "-s", "events", *views)
     tables, gold = lakehouse.seen_tables(), Gold(lakehouse.project)
-    for report in WITH_GOLD:
-        wanted = report["gold"]
-        named = ".".join(f"`{name}`" for name in wanted["table"].split("."))
-        key = [wanted["key"]] if "key" in wanted else None
-        gold.add(find_table(tables, named), key=key, name=report["name"])
-        if "config" in wanted:
+    added = [report for report in WITH_GOLD if was_added(gold, tables, report)]
+    for report in added:
+        if "config" in report["gold"]:
             (model,) = lakehouse.project.glob(f"models/gold/*/{report['name']}.sql")
-            config = f"{{{{ config({wanted['config']}) }}}}\n\n"
+            config = f"{{{{ config({report['gold']['config']}) }}}}\n\n"
             model.write_text(config + model.read_text())
-    lakehouse.dbt("run", "-s", *(report["name"] for report in WITH_GOLD))
+    for name in moves.NAMES.values():
+        gold.add(find_table(tables, f"`shop`.`{name}`"), name=name, history=True)
+        model = lakehouse.project / "models" / "gold" / "shop" / f"{name}.sql"
+        model.write_text("{{ config(change_feed=true) }}\n\n" + model.read_text())
+    lakehouse.dbt("run", "-s", *(report["name"] for report in added), *models_of_moves())
     return lakehouse
+
+
+def models_of_moves():
+    return [name + kind for name in moves.NAMES.values() for kind in ("", "_history")]
+
+
+def was_added(gold, tables, report):
+    """Add the gold model of a report, and tell whether it could be: if not, its own tests fail."""
+    wanted = report["gold"]
+    named = ".".join(f"`{name}`" for name in wanted["table"].split("."))
+    key = [wanted["key"]] if "key" in wanted else None
+    try:
+        gold.add(find_table(tables, named), key=key, name=report["name"])
+    except LakehouseError as error:
+        print(f"{report['name']}: {error}")
+        return False
+    return True
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +231,41 @@ def test_rows_of_one_snapshot_that_share_a_key_are_named(lakehouse):
         "select table_name, contents from silver.conflicting_changes where table_name like 'o0%'"
     )
     assert named == [{"table_name": "o08_rows_that_share_a_key", "contents": 2}]
+
+
+@pytest.fixture(scope="module")
+def moved(lakehouse, tmp_path_factory):
+    """The lakehouse with the second part of the logs of rows whose keys move."""
+    landing = tmp_path_factory.mktemp("moves-landing")
+    land_moves(landing, 1)
+    lakehouse.ingest(landing)
+    lakehouse.dbt("run", "-s", "events", *models_of_moves())
+    return lakehouse
+
+
+@pytest.mark.parametrize("format_name", moves.NAMES)
+def test_rows_that_move_along_in_one_commit_are_right_at_every_moment(moved, format_name):
+    name, commits = moves.NAMES[format_name], moves.MOVES[format_name]
+    states = moves.rows_after(commits)
+
+    def rows(query):
+        return [tuple(row.values()) for row in moved.query(query)]
+
+    row = "cast(id as int) as id, v"
+    now = sorted(states[-1].items())
+    assert rows(f"select {row} from gold.{name} order by id") == now
+    history = f"select {row}, valid_from, valid_to from gold.{name}_history order by id, valid_from"
+    assert rows(history) == moves.versions(commits)
+    for commit, state in enumerate(states):
+        moment = f"timestamp '{moves.at(commit)}'"
+        for call in (f"as_of({moment})", f"as_known({moment}, current_timestamp())"):
+            found = rows(f"select {row} from gold.{name}_{call} order by id")
+            assert found == sorted(state.items()), call
+    added = "sum(if(_change_type in ('insert', 'update_postimage'), 1, -1))"
+    feed = f"select {row}, {added} as added from table_changes('gold_plain.{name}', 0) group by all"
+    assert rows(f"select id, v from ({feed}) where added <> 0 order by id") == now
+    places = f"count(distinct sequence), count(*) from silver.events where topic = '{name}'"
+    assert rows(f"select {places}") == [(sum(map(len, commits)),) * 2]
 
 
 def test_a_format_gives_its_columns_in_any_order(outcomes):

@@ -6,7 +6,7 @@ messages as (
         ref('messages'), 'datastream_json', fields='
         read_method string, source_timestamp string, read_timestamp string, sort_keys array<string>, payload map<string, string>,
         source_metadata struct<database: string, schema: string, table: string, change_type: string, is_deleted: string,
-        primary_keys: array<string>, tx_id: string, log_file: string, log_position: string comment "a number",
+        primary_keys: array<string>, replication_index: array<string>, tx_id: string, log_file: string, log_position: string comment "a number",
         scn: string comment "a number", rs_id: string, ssn: string comment "a number", lsn: string>'
     ) }}
 
@@ -111,7 +111,8 @@ changes as (
         source_database as database_name,
         coalesce(nullif(source_metadata.schema, ''), route_schema) as schema_name,
         source_table as table_name,
-        if(size(primary_keys) > 0, primary_keys, route_key) as key_columns,
+        -- SQL Server's events name their key in replication_index.
+        coalesce(nullif(primary_keys, array()), nullif(replication_index, array()), route_key) as key_columns,
         if(operation = 'delete', payload, null) as before,
         if(operation = 'delete', null, payload) as after,
         -- PostgreSQL's log has no more of a deleted row than its replica identity.

@@ -9,10 +9,7 @@ messages as (
 -- A deleted row is in `old`, unless the route says otherwise.
 rows as (
 
-    {{ canal_rows(
-        'messages', full_load='INIT', types='coalesce(json.mysqltype, json.columntype)',
-        image_field="if(json.type = 'DELETE', coalesce(delete_image, if(size(json.old) > 0, 'old', 'data')), 'data')"
-    ) }}
+    {{ canal_rows('messages', full_load='INIT', types='coalesce(json.mysqltype, json.columntype)', deleted_in='old') }}
 
 ),
 

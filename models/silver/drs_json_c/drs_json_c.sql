@@ -9,10 +9,7 @@ messages as (
 -- A deleted row is in `data`, unless the route says otherwise.
 rows as (
 
-    {{ canal_rows(
-        'messages', full_load='INIT', types='coalesce(json.mysqltype, json.columntype)',
-        image_field="if(json.type = 'DELETE', coalesce(delete_image, if(size(json.data) > 0, 'data', 'old')), 'data')"
-    ) }}
+    {{ canal_rows('messages', full_load='INIT', types='coalesce(json.mysqltype, json.columntype)') }}
 
 ),
 

@@ -9,10 +9,7 @@ messages as (
 -- A deleted row is in `data`; tasks from before 2022-03-20 write it into `old`.
 rows as (
 
-    {{ canal_rows(
-        'messages', full_load='INIT',
-        image_field="if(json.type = 'DELETE', coalesce(delete_image, if(size(json.data) > 0, 'data', 'old')), 'data')"
-    ) }}
+    {{ canal_rows('messages', full_load='INIT') }}
 
 ),
 

@@ -4,7 +4,8 @@ messages as (
 
     {{ json_messages(
         ref('messages'), 'flink_changelog',
-        fields='data map<string, string> comment "or a list of one", before map<string, string>, after map<string, string>,
+        fields='data map<string, string> comment "or a list of one", old map<string, string> comment "or a list of one",
+            before map<string, string>, after map<string, string>,
             op string, type string, op_type string, source map<string, string>, database string, table string'
     ) }}
 
@@ -21,7 +22,8 @@ read as (
             when word in ('-D', '-U', 'd', 'DELETE', 'delete', 'D') then 'delete'
         end as operation,
         if(value is null, 'control', 'row_change') as kind,
-        coalesce(json.data, if(operation = 'delete', json.before, json.after)) as image
+        if(operation = 'delete' and delete_image = 'old', null, json.data) as row_in_data,
+        coalesce(row_in_data, if(operation = 'delete', coalesce(json.before, json.old), json.after)) as image
     from messages
 
 ),

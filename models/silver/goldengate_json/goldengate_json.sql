@@ -17,7 +17,8 @@ opened as (
         parts.*
     from messages
         lateral view inline(array(struct(
-            json.op_type, json.op_ts, json.current_ts, json.pos, json.xid, coalesce(nullif(json.primary_keys, array()), route_key),
+            json.op_type, json.op_ts, json.current_ts, regexp_replace(nullif(json.pos, ''), '^0+(?=[0-9])', ''), json.xid,
+            coalesce(nullif(json.primary_keys, array()), route_key),
             {{ goldengate_image('json.before') }}, {{ goldengate_image('json.after') }},
             size(map_filter(json.after, (name, text) -> endswith(name, '_isMissing') and text = 'true')) > 0,
             transform(reverse(split(json.table, r'\.', 3)), name -> nullif(name, ''))
@@ -40,9 +41,10 @@ read as (
         if(coalesce(route_database, get(names, 2)) is null, null, get(names, 1)) as owner,
         get(names, 0) as source_table,
         if(op_type = 'D', sent_before, sent_after) as row_image,
+        {{ columns_of_row('keys', 'map_keys(coalesce(sent_before, map()))') }} as keys_before,
         -- What the new row may lack: a part of the key is as it was; the rest is null where nulls are left out.
         map_filter(
-            transform_values(coalesce(sent_before, map()), (name, text) -> if(array_contains(keys, name), text, null)),
+            transform_values(coalesce(sent_before, map()), (name, text) -> if(array_contains(keys_before, name), text, null)),
             (name, text) -> text is not null or coalesce(missing_columns, '') = 'null'
         ) as not_sent,
         {{ iso_to_timestamp('op_ts', 'time_zone') }} as committed_at,

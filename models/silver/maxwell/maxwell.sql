@@ -41,8 +41,10 @@ changes as (
     select
         *,
         -- Rows of one event share its position: without `xoffset` the delivery decides among them, and all where there is no position.
+        -- The last row of a transaction has `commit` in place of `xoffset`: in its event it comes behind all others.
         case
             when kind <> 'row_change' or position is null then {{ sequence(["'0'", "'0'", "'0'", 'partition', 'offset']) }}
+            when commit = 'true' then {{ sequence(['log_file', 'log_offset', "repeat('9', 20)", "'0'", "'0'"]) }}
             when xoffset is not null then {{ sequence(['log_file', 'log_offset', 'xoffset', "'0'", "'0'"]) }}
             else {{ sequence(['log_file', 'log_offset', "'0'", 'partition', 'offset']) }}
         end as sequence

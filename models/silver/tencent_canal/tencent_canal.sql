@@ -15,10 +15,7 @@ checked as (
 -- The vendor does not say which of the two has a deleted row.
 rows as (
 
-    {{ canal_rows(
-        'checked', full_load='INIT',
-        image_field="if(json.type = 'DELETE', coalesce(delete_image, if(size(json.data) > 0, 'data', 'old')), 'data')"
-    ) }}
+    {{ canal_rows('checked', full_load='INIT') }}
 
 ),
 

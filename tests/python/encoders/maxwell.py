@@ -71,8 +71,7 @@ class Maxwell(Encoder):
             last = event.first_row + number == event.transaction_size
             message |= {
                 "xid": Bare(event.transaction),
-                "xoffset": Bare(event.first_row + number),
-                **({"commit": True} if last else {}),
+                **({"commit": True} if last else {"xoffset": Bare(event.first_row + number)}),
                 "position": f"mysql-bin.{event.file:06d}:{event.offset}",
             }
         values = self.values(table, row)
