@@ -9,7 +9,7 @@ select
     source_database as database_name,
     source.schema as schema_name,
     source_table as table_name,
-    coalesce(map_keys(key_image), route_key) as key_columns,
+    coalesce(route_key, map_keys(key_image)) as key_columns,
     if(before is null, null, false) as before_is_complete,
     if(after is null, null, size(after) = size(after_image)) as after_is_complete,
     if(size(types) > 0, types, null) as column_types,
@@ -17,7 +17,9 @@ select
     statement as ddl,
     {{ epoch_to_timestamp('source.ts_ms', 'milliseconds') }} as committed_at,
     {{ epoch_to_timestamp('produced_ms', 'milliseconds') }} as produced_at,
-    {{ debezium_sequence('source', 'produced_ms', 'message_key', ['partition', 'offset']) }} as sequence,
+    {{ debezium_sequence(
+        'source', 'produced_ms', debezium_row('route_key', 'message_key', 'coalesce(after, before)'), ['partition', 'offset']
+    ) }} as sequence,
     coalesce(transaction.id, marker_id, source.gtid, source.txid) as transaction_id,
     try_cast(transaction.total_order as bigint) as transaction_row
 from (

@@ -111,7 +111,7 @@ changes as (
         source_database as database_name,
         coalesce(nullif(source_metadata.schema, ''), route_schema) as schema_name,
         source_table as table_name,
-        if(size(primary_keys) > 0, primary_keys, route_key) as key_columns,
+        coalesce(route_key, nullif(primary_keys, array())) as key_columns,
         if(operation = 'delete', payload, null) as before,
         if(operation = 'delete', null, payload) as after,
         -- PostgreSQL's log has no more of a deleted row than its replica identity.

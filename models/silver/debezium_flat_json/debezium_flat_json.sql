@@ -82,7 +82,7 @@ changes as (
         source_database as database_name,
         coalesce({{ debezium_added('schema') }}, route_schema) as schema_name,
         source_table as table_name,
-        coalesce(map_keys(key_image), route_key) as key_columns,
+        coalesce(route_key, map_keys(key_image)) as key_columns,
         if(op = 'd', row_image, null) as before,
         if(op = 'd', null, row_image) as after,
         if(op = 'd', false, null) as before_is_complete,
