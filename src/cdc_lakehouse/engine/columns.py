@@ -25,13 +25,18 @@ CHANGE_COLUMNS = {
 }
 # What the merge keeps beside the columns that a model shows. `_column_sequences` has the columns
 # that are older than the row, with the sequence that wrote each; `_is_replaced` and `_fingerprint`
-# tell changes with one sequence apart.
+# tell changes with one sequence apart. `_is_whole`: the image of the change has every column that
+# the source has, so that a column which is older than the row is gone.
 MERGE_COLUMNS = {
     "_truncated_table": "string",
     "_column_sequences": "map<string, string>",
+    "_is_whole": "boolean",
     "_is_replaced": "boolean",
     "_fingerprint": "bigint",
 }
+# An insert that is known to lack columns: its row had another key before, of which another message
+# says that its row is gone.
+IS_BEGUN_ELSEWHERE = "(_operation = 'insert' and _column_sequences is not null)"
 # And that of a history: when silver had processed the first copy of the change.
 KNOWN_AT = "_known_at"
 KEPT_COLUMNS = {
