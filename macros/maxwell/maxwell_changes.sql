@@ -8,7 +8,7 @@ select
     0 as row_number,
     source_database as database_name,
     source_table as table_name,
-    coalesce(json.primary_key_columns, nullif({{ maxwell_key_columns() }}, array()), route_key) as key_columns,
+    coalesce(route_key, json.primary_key_columns, nullif({{ maxwell_key_columns() }}, array())) as key_columns,
     case type when 'update' then {{ laid_over('coalesce(old, map())', 'data') }} when 'delete' then data end as before,
     case type when 'update' then {{ null_where_absent('data', 'old') }} when 'delete' then null else data end as after,
     if(type in ('update', 'delete'), true, null) as before_is_complete,

@@ -72,6 +72,15 @@ select
     is_replaced,
     key_columns,
     coalesce(if(row_operation = 'delete', before_is_complete, after_is_complete), true) as image_is_complete,
+    -- These formats write nulls, and know which values they have not sent.
+    if(
+        format in (
+            'debezium_avro', 'debezium_flat_json', 'debezium_json', 'drs_avro', 'dts_avro', 'oceanbase_avro', 'ticdc_simple', 'tidb_canal'
+        )
+        and row_operation <> 'delete',
+        after_is_complete,
+        null
+    ) as is_whole,
     sequence,
     committed_at,
     topic,

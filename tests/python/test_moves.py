@@ -1,6 +1,7 @@
 """Which change says the columns that a row keeps while its key changes, on histories by hand."""
 
 import random
+from dataclasses import replace
 
 import convergence
 import pytest
@@ -30,7 +31,7 @@ class Log:
         self.place = place or self.place + 1
         change = Change(
             key=key,
-            sequence=f"{self.place:03d}",
+            sequence=more.pop("sequence", f"{self.place:03d}"),
             fingerprint=len(self.changes),
             operation=operation,
             not_carried=frozenset(COLUMNS) - frozenset(carried),
@@ -59,6 +60,21 @@ class Log:
         more |= {"moved_from": old}
         return self.add(new, "update", carried, place=self.place, **more)
 
+    def move_in_two(self, old, new, *carried, new_first=False):
+        """The same as a delete and an insert, which have one place and an order behind it."""
+        self.place += 1
+        pair = f"{self.place:03d}"
+        halves = [
+            {"key": old, "operation": DELETE, "is_replaced": True, "carried": COLUMNS},
+            {"key": new, "operation": "insert", "moved_from": old, "carried": carried},
+        ]
+        ordered = reversed(halves) if new_first else halves
+        found = [
+            self.add(place=self.place, pair=pair, sequence=f"{pair}.{number}", **half)
+            for number, half in enumerate(ordered)
+        ]
+        return next(change for change in found if change.moved_from)
+
     def kept(self, *removing):
         """Of each column of a moved row the change that says it, None if no row was known."""
         random.Random(7).shuffle(self.changes)
@@ -75,6 +91,28 @@ def test_a_moved_row_keeps_what_the_row_of_the_old_key_had():
     moved = log.move("a", "b")
     assert log.kept() == {(moved, "name"): renamed, (moved, "price"): inserted}
     assert log.void() == []
+
+
+@pytest.mark.parametrize("new_first", [False, True])
+def test_a_delete_and_an_insert_are_one_move(new_first):
+    log = Log()
+    inserted, renamed = log.insert("a"), log.update("a", "name")
+    moved = log.move_in_two("a", "b", new_first=new_first)
+    again = log.move_in_two("b", "c", "name", new_first=not new_first)
+    assert log.kept() == {
+        (moved, "name"): renamed,
+        (moved, "price"): inserted,
+        (again, "price"): inserted,
+    }
+    assert log.void() == []
+
+
+def test_an_insert_of_a_row_from_an_unknown_key_keeps_nothing():
+    log = Log()
+    log.insert("a")
+    log.delete("a")
+    begun = log.add("a", "insert", ("name",), moved_from="[null,null]")
+    assert log.kept() == {(begun, "price"): None}
 
 
 def test_only_what_comes_before_the_move_counts():
@@ -235,8 +273,12 @@ def image(change, key, operation, **more):
     )
 
 
-def images(change):
-    """The images of a change of a random log, the row that it writes last."""
+def images(change, in_two=False):
+    """The images of a change of a random log, the row that it writes last.
+
+    Args:
+        in_two: whether a move comes as a delete and an insert, each with an order of its own.
+    """
     if change.operation in (TRUNCATE, DROP):
         return [image(change, None, change.operation)]
     if change.operation == DELETE:
@@ -250,13 +292,21 @@ def images(change):
         not_carried=not_carried if change.operation == convergence.UPDATE else frozenset(),
         moved_from=str(change.old_key) if change.moves_key else None,
     )
-    return [removed, written] if change.moves_key else [written]
+    if not change.moves_key:
+        return [written]
+    if in_two:
+        removed, written = (
+            replace(half, pair=half.sequence, sequence=f"{half.sequence}.{half.fingerprint}")
+            for half in (removed, written)
+        )
+    return [removed, written]
 
 
 @pytest.mark.parametrize("on_truncate", ["apply", "ignore"])
 @pytest.mark.parametrize("on_drop", ["apply", "keep"])
+@pytest.mark.parametrize("in_two", [False, True])
 @pytest.mark.parametrize("seed", range(10))
-def test_moved_rows_are_those_of_the_model(seed, on_drop, on_truncate):
+def test_moved_rows_are_those_of_the_model(seed, in_two, on_drop, on_truncate):
     """The same random logs that the convergence test delivers, without Spark."""
     table = convergence.Table(
         partial=True, partial_moves=True, misfits=True, on_truncate=on_truncate, on_drop=on_drop
@@ -266,7 +316,7 @@ def test_moved_rows_are_those_of_the_model(seed, on_drop, on_truncate):
     changes, texts, expected = [], {}, {}
     for change in (change for statement in statements for change in statement):
         model.apply(change)
-        *_, written = told = images(change)
+        *_, written = told = images(change, in_two)
         changes += told
         cells = {name: convergence.cell(name, text) for name, text in change.carried.items()}
         texts[written] = dict.fromkeys(convergence.NAMES, convergence.NOTHING) | cells

@@ -11,7 +11,7 @@ anything was run. The corpora are made in the same form, from the types that eac
 """
 
 import json
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -25,6 +25,7 @@ from shop import as_text, write_messages
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.gold.add_table import Gold
 from cdc_lakehouse.gold.source_tables import find_table
+from cdc_lakehouse.report.questions import shared_keys
 from cdc_lakehouse.routes import COLUMNS, FURTHER_COLUMNS
 
 REPORTS = [
@@ -107,12 +108,17 @@ def land(folder):
             path.mkdir(parents=True)
             (path / "messages.jsonl").write_bytes(report["file"].encode())
             continue
-        rows = [(name, 0, n, decoded(m["value_base64"])) for n, m in enumerate(report["messages"])]
-        write_messages(path / "messages.parquet", rows)
-        keys = [decoded(message["key_base64"]) for message in report["messages"]]
-        table = pq.read_table(path / "messages.parquet")
-        place = table.schema.get_field_index("key")
-        pq.write_table(table.set_column(place, "key", [keys]), path / "messages.parquet")
+        write_keyed(path / "messages.parquet", name, report["messages"])
+
+
+def write_keyed(path, topic, messages, first_offset=0):
+    """Write messages with their keys as a Parquet file."""
+    rows = [(topic, 0, n, decoded(m["value_base64"])) for n, m in enumerate(messages, first_offset)]
+    write_messages(path, rows)
+    keys = [decoded(message["key_base64"]) for message in messages]
+    table = pq.read_table(path)
+    place = table.schema.get_field_index("key")
+    pq.write_table(table.set_column(place, "key", [keys]), path)
 
 
 def land_moves(folder, part):
@@ -266,6 +272,63 @@ def test_rows_that_move_along_in_one_commit_are_right_at_every_moment(moved, for
     assert rows(f"select id, v from ({feed}) where added <> 0 order by id") == now
     places = f"count(distinct sequence), count(*) from silver.events where topic = '{name}'"
     assert rows(f"select {places}") == [(sum(map(len, commits)),) * 2]
+
+
+def test_a_key_of_messages_that_rows_share_is_named(lakehouse):
+    """`message.key.columns` may name columns that are no key of the table."""
+    lakehouse.dbt("run", "-s", "dropped_tables")
+    said = lakehouse.dbt("test", "-s", "keys_tell_rows_apart")
+    assert said["keys_tell_rows_apart"].startswith("Got 1 result")
+
+
+def test_columns_that_are_gone_and_values_that_are_not_known_are_named(lakehouse):
+    expected = {
+        "gk03_toast_of_no_known_row": ("body", "not_carried"),
+        "gk05_renamed_without_ddl": ("phone", "column_gone"),
+        "gk06_gone_comes_before_the_value": ("phone", "column_gone"),
+    }
+    for name, problem in expected.items():
+        rows = lakehouse.query(f"select inline(_problems) from gold.{name}")
+        assert {(row["column"], row["code"]) for row in rows} == {problem}
+
+
+def test_a_delete_in_a_later_run_gives_its_row_to_the_insert(lakehouse, tmp_path):
+    """Each half of the move, and the row that it takes its value from, in a run of its own."""
+    name = "gk03_toast_of_no_known_row"
+    source = {"connector": "postgresql", "db": "app", "schema": "public", "table": name}
+    deleted = {"before": {"id": 1, "body": None, "v": None}, "after": None, "op": "d"}
+    created = {"before": None, "after": {"id": 1, "body": "late text", "v": "a"}, "op": "c"}
+    found = []
+    for number, (row, lsn) in enumerate(((deleted, 2000), (created, 1000)), 10):
+        place = {"lsn": lsn, "sequence": f'["{lsn - 100}","{lsn}"]', "ts_ms": 1700000000000}
+        message = {"key": {"id": 1}, "value": row | {"source": source | place, "ts_ms": 1}}
+        texts = {
+            f"{part}_base64": b64encode(json.dumps(message[part], separators=(",", ":")).encode())
+            for part in message
+        }
+        write_keyed(tmp_path / f"{number}.parquet", name, [texts], number)
+        lakehouse.ingest(tmp_path)
+        lakehouse.dbt("run", "-s", "events", name)
+        (seen,) = lakehouse.query(f"select body, _problems from gold.{name} where id = 2")
+        found.append((seen["body"], len(seen["_problems"])))
+    assert found == [(None, 1), ("late text", 0)]
+
+
+def test_a_key_of_which_two_source_tables_have_a_row_is_found(lakehouse):
+    renamed, gone, moved, beside = (
+        f"app.public.{name}"
+        for name in (
+            "gk05_renamed_without_ddl",
+            "gk06_gone_comes_before_the_value",
+            "gk02_halves_out_of_order",
+            "gk04_other_deletes_beside",
+        )
+    )
+    (row,) = lakehouse.query(shared_keys("things", ["id"], [renamed, gone, beside]))
+    assert (row["keys"], row["first_key"]) == (2, '["1"]')
+    assert row["source_tables"] == sorted([renamed, gone, beside])
+    # Of the one 3 is there, of the other 1 and 2; both had rows of other keys.
+    assert lakehouse.query(shared_keys("things", ["id"], [moved, beside])) == []
 
 
 def test_a_format_gives_its_columns_in_any_order(outcomes):

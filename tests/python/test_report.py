@@ -14,6 +14,8 @@ from cdc_lakehouse.report.facts import (
     GoldTable,
     Partition,
     Problem,
+    Rejected,
+    SharedKeys,
     SourceTable,
 )
 from cdc_lakehouse.report.findings import findings
@@ -88,7 +90,64 @@ def test_a_share_is_one_of_the_whole_topic():
     half_a_percent = Limits((("rejected_share", "*", 0.005),))
     (said,) = findings(replace(WELL, partitions=parts), half_a_percent)
     assert said.text == "2 of 200 messages are rejected (1.00%, limit 0.50%)."
+    assert said.remedy == (
+        "lakehouse query 'select * from silver.rejected_messages where topic = "
+        """'"'"'shop.orders'"'"''. Mend the route, the schema or the producer; then """
+        "lakehouse replay --topic shop.orders && dbt build"
+    )
     assert found(replace(WELL, partitions=parts), Limits((("rejected_share", "*", 0.01),))) == []
+
+
+def test_rejected_messages_of_several_topics_are_one_finding():
+    parts = [replace(GOOD, topic=name, rejected=n) for name, n in (("a", 1), ("b", 3), ("c", 0))]
+    groups = [
+        Rejected("b", "canal", "not_json", 2, 1, 2, NOW, "found {", ""),
+        Rejected("a", "canal", "not_json", 1, 1, 1, NOW, None, ""),
+        Rejected("b", "canal", "unrouted_topic", 1, 3, 3, NOW, None, ""),
+        Rejected("c", "canal", "other", 9, 3, 3, NOW, None, ""),
+    ]
+    (said,) = findings(replace(WELL, partitions=tuple(parts), rejected=tuple(groups)), DEFAULT)
+    assert (said.subject, said.topics) == ("2 topics", ("a", "b"))
+    assert said.text == (
+        "4 of 200 messages are rejected in 2 topics (2.00%, limit 0.00%): b (3), a (1). "
+        "Reasons: not_json (3), unrouted_topic (1). The first: found {."
+    )
+    assert "where topic in (" in said.remedy
+    replays = "lakehouse replay --topic a && lakehouse replay --topic b && dbt build"
+    assert said.remedy.endswith(replays)
+
+
+def test_a_topic_that_was_unrouted_is_rerouted():
+    part = replace(GOOD, rejected=100)
+    group = Rejected("shop.orders", "unrouted", "unrouted_topic", 100, 0, 99, NOW, None, "")
+    (said,) = findings(replace(WELL, partitions=(part,), rejected=(group,)), DEFAULT)
+    assert said.remedy.endswith("then lakehouse reroute && dbt build")
+
+
+def test_source_tables_that_no_model_reads_are_named_with_the_command():
+    unread = replace(
+        TABLE, table="crm.a.b.reviews", names=("crm", "a.b", "reviews"), has_model=False
+    )
+    (said,) = findings(replace(WELL, source_tables=(TABLE, unread)), DEFAULT)
+    assert (said.limit, said.subject) == ("unread_tables", "crm.a.b.reviews")
+    assert said.text == "No gold model reads crm.a.b.reviews (5 changes)."
+    assert said.remedy == "lakehouse add-table 'crm.`a.b`.reviews'"
+    other = replace(unread, table="crm.x", names=("crm", None, "x"))
+    (said,) = findings(replace(WELL, source_tables=(unread, other)), DEFAULT)
+    assert said.subject == "2 source tables"
+    assert "lakehouse add-table --all, or " in said.remedy and "add-table crm.x" in said.remedy
+    none = Limits((("unread_tables", "*", 0.0), ("unread_tables", "crm.*", None)))
+    assert found(replace(WELL, source_tables=(unread, other)), none) == []
+
+
+def test_one_key_of_two_source_tables_is_found():
+    shared = SharedKeys("orders", 1, ("shop.o1", "shop.o2"), None)
+    (said,) = findings(replace(WELL, shared_keys=(shared,)), DEFAULT)
+    assert (said.limit, said.subject) == ("shared_keys", "orders")
+    assert said.text == (
+        "1 key is of rows in several source tables: shop.o1, shop.o2. Gold shows one row of each "
+        "(limit 0)."
+    )
 
 
 def test_a_topic_whose_other_partition_has_news_is_not_silent():
@@ -155,6 +214,21 @@ def test_a_change_of_columns_is_found_while_it_is_news(drift, text):
     assert (said.limit, said.text) == ("drift_days", text)
     old = replace(DRIFT, **drift, committed_at=NOW - 8 * 86400)
     assert found(replace(WELL, drift=(old,))) == []
+    came_today = replace(old, seen_at=NOW - 100)
+    assert found(replace(WELL, drift=(came_today,))) == [("drift_days", "shop.orders")]
+
+
+def test_a_change_of_columns_is_found_until_a_model_follows_it():
+    old = replace(DRIFT, seen_at=NOW - 1e8, models=("models/gold/shop/orders.sql",))
+    (said,) = findings(replace(WELL, drift=(replace(old, is_open=True),)), DEFAULT)
+    assert said.remedy == (
+        "Read note in models/gold/shop/orders.sql, or name it in `except` of the test "
+        "source_columns_are_read in its YAML."
+    )
+    gone = replace(old, drift="vanished", is_open=True)
+    (said,) = findings(replace(WELL, drift=(gone,)), DEFAULT)
+    assert said.remedy.startswith("Read another column in its place in models/gold/shop/orders.sql")
+    assert found(replace(WELL, drift=(replace(old, seen_at=NOW, is_open=False),))) == []
 
 
 def test_values_that_do_not_fit_are_found_by_table():

@@ -208,6 +208,13 @@ def test_a_page_that_fails_says_so(show):
     assert "This page cannot show all of its figures: Uncaught" in opened.text("overview")
 
 
+def test_a_browser_that_tells_a_size_in_its_next_frame_is_no_failure(seen):
+    """The page is shared: nothing is left on it."""
+    told = "ResizeObserver loop completed with undelivered notifications."
+    seen.evaluate("(message) => dispatchEvent(new ErrorEvent('error', { message }))", told)
+    assert "ResizeObserver" not in seen.text("overview")
+
+
 def test_an_old_page_says_how_old_it_is(show):
     opened = show(report_facts.typical(), at=NOW + 7200)
     assert "(2 h old)" in opened.locator("header").inner_text()

@@ -112,7 +112,7 @@ changes as (
         coalesce(nullif(source_metadata.schema, ''), route_schema) as schema_name,
         source_table as table_name,
         -- SQL Server's events name their key in replication_index.
-        coalesce(nullif(primary_keys, array()), nullif(replication_index, array()), route_key) as key_columns,
+        coalesce(route_key, nullif(primary_keys, array()), nullif(replication_index, array())) as key_columns,
         if(operation = 'delete', payload, null) as before,
         if(operation = 'delete', null, payload) as after,
         -- PostgreSQL's log has no more of a deleted row than its replica identity.

@@ -18,7 +18,7 @@ opened as (
     from messages
         lateral view inline(array(struct(
             json.op_type, json.op_ts, json.current_ts, regexp_replace(nullif(json.pos, ''), '^0+(?=[0-9])', ''), json.xid,
-            coalesce(nullif(json.primary_keys, array()), route_key),
+            coalesce(route_key, nullif(json.primary_keys, array())),
             {{ goldengate_image('json.before') }}, {{ goldengate_image('json.after') }},
             size(map_filter(json.after, (name, text) -> endswith(name, '_isMissing') and text = 'true')) > 0,
             transform(reverse(split(json.table, r'\.', 3)), name -> nullif(name, ''))

@@ -55,7 +55,7 @@ keyed as (
     select
         * except (key_columns, transaction_id),
         -- TiCDC names the primary key alone, no unique key in its place.
-        if(size(key_columns) > 0, key_columns, route_key) as key_columns,
+        coalesce(route_key, nullif(key_columns, array())) as key_columns,
         _tidb.committs as transaction_id
     from described
 

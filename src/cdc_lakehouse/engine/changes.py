@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cdc_lakehouse.engine.columns import Column, Key
+from cdc_lakehouse.engine.columns import IS_BEGUN_ELSEWHERE, Column, Key
 from cdc_lakehouse.engine.latest_changes import TableChanges
 from cdc_lakehouse.sql import quoted
 
@@ -32,7 +32,7 @@ class NewChanges:
 
     @property
     def has_updates(self) -> bool:
-        """Whether some are of rows that were there."""
+        """Whether some are of rows that were there, or inserts that may be of such."""
         return any(each.updates for each in self.tables)
 
     @property
@@ -62,6 +62,7 @@ class Changes:
         follows_moves: whether rows were followed through changes of their keys.
         has_halves: whether some can be halves of updates, whose other halves may be stored.
         noted: properties that tell what kinds of rows the table gets with them.
+        begun_rows: how many are inserts of rows that had another key before, and lack columns.
     """
 
     count: int = 0
@@ -73,6 +74,7 @@ class Changes:
     follows_moves: bool = False
     has_halves: bool = False
     noted: Mapping[str, str] = field(default_factory=dict)
+    begun_rows: int = 0
 
     @property
     def forgets(self) -> bool:
@@ -94,6 +96,7 @@ def count_changes(ask: Callable[[str], Sequence[Any]], key: Key, few: bool) -> C
         row["replaced_rows"],
         row["truncates"] > 0,
         "false" if row["first_0"] is None else where_keys_are(row, key),
+        begun_rows=row["begun_rows"],
     )
 
 
@@ -103,6 +106,7 @@ def query_of_summary(key: Key, few: bool) -> str:
         "count(*) as changes",
         "count_if(_column_sequences is not null) as partial_changes",
         "count_if(_is_replaced) as replaced_rows",
+        f"count_if({IS_BEGUN_ELSEWHERE}) as begun_rows",
         "count_if(_truncated_table is not null) as truncates",
     ]
     for number, column in enumerate(key.ordered):

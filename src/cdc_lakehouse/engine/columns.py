@@ -25,19 +25,29 @@ CHANGE_COLUMNS = {
 }
 # What the merge keeps beside the columns that a model shows. `_column_sequences` has the columns
 # that are older than the row, with the sequence that wrote each; `_is_replaced` and `_fingerprint`
-# tell changes with one sequence apart.
+# tell changes with one sequence apart. `_is_whole`: the image of the change has every column that
+# the source has, so that a column which is older than the row is gone.
 MERGE_COLUMNS = {
     "_truncated_table": "string",
     "_column_sequences": "map<string, string>",
+    "_is_whole": "boolean",
     "_is_replaced": "boolean",
     "_fingerprint": "bigint",
 }
+# An insert that is known to lack columns: its row had another key before, of which another message
+# says that its row is gone.
+IS_BEGUN_ELSEWHERE = "(_operation = 'insert' and _column_sequences is not null)"
 # And that of a history: when silver had processed the first copy of the change.
 KNOWN_AT = "_known_at"
 KEPT_COLUMNS = {
     "current_state": MERGE_COLUMNS,
     "history": MERGE_COLUMNS | {KNOWN_AT: "timestamp"},
 }
+# The columns that tell whether a message says the same as it did.
+IDENTITY = (
+    *("_topic", "_partition", "_offset", "_row_number"),
+    *("_sequence", "_fingerprint", "_committed_at"),
+)
 # What a history knows of each change beside it: the time in which it was true.
 VERSION_COLUMNS = {
     "valid_from": "timestamp",

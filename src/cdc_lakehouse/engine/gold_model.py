@@ -10,6 +10,7 @@ from typing import Any
 from cdc_lakehouse.engine import projection, typed_values
 from cdc_lakehouse.engine.columns import (
     CHANGE_COLUMNS,
+    IS_BEGUN_ELSEWHERE,
     KEPT_COLUMNS,
     KNOWN_AT,
     NO_PROBLEMS,
@@ -110,20 +111,16 @@ class GoldModel:
         return [column for column in self.stored if column.name in KEPT_COLUMNS[self.kind]]
 
     @property
-    def merge_names(self) -> str:
-        """The columns that the merge keeps and the model does not show."""
-        return names(self._kept)
-
-    @property
     def shown_names(self) -> str:
         """The columns that a history shows."""
         kept = {"_is_version", *KEPT_COLUMNS[self.kind]}
-        return names(column for column in self.stored if column.name not in kept)
+        return ", ".join(self.parts.shown(c) for c in self.stored if c.name not in kept)
 
     @property
     def unmerged_names(self) -> str:
         """The columns of its query that are not of a row: what the merge reads of a change."""
-        return ", ".join(["_image", "_is_replaced", *([KNOWN_AT] if self.is_history else [])])
+        known_at = [KNOWN_AT] if self.is_history else []
+        return ", ".join(["_image", "_is_whole", "_is_replaced", *known_at])
 
     @property
     def stored_names(self) -> str:
@@ -186,11 +183,14 @@ class GoldModel:
 
         An update can, whatever its format says of its images, and so can the removed half of one,
         and a delete whose row is kept to be shown. What an insert does not carry is null, for it
-        begins a row: what was there before is gone.
+        begins a row: what was there before is gone. But an insert that is known to lack columns
+        carries on a row that had another key.
         """
         operations = "'update', 'delete'" if self.options.shows_deleted else "'update'"
         carries_all = projection.carries_all(self._read_columns)
-        return f"(_is_replaced or _operation in ({operations})) and not ({carries_all})"
+        of_rows = f"_is_replaced or _operation in ({operations})"
+        begun = "(_operation = 'insert' and _is_whole <=> false)"
+        return f"({of_rows} or {begun}) and not ({carries_all})"
 
     @property
     def columns_not_carried(self) -> str:
@@ -219,8 +219,8 @@ class GoldModel:
         """Whether a change is a row under a new key."""
         return (
             "(_operation not in ('delete', 'truncate', 'drop', 'extract') and "
-            f"{self.key.is_known} and _removed_key is not null"
-            f" and not _removed_key <=> {self.key.as_one})"
+            f"{self.key.is_known} and ({IS_BEGUN_ELSEWHERE} or _removed_key is not null"
+            f" and not _removed_key <=> {self.key.as_one}))"
         )
 
     @property

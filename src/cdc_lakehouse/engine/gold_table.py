@@ -8,7 +8,7 @@ from dbt.adapters.base.relation import BaseRelation
 from cdc_lakehouse.delta import statements
 from cdc_lakehouse.engine import typed_values
 from cdc_lakehouse.engine.changes import Changes
-from cdc_lakehouse.engine.columns import KNOWN_AT, VERSION_COLUMNS
+from cdc_lakehouse.engine.columns import IDENTITY, KNOWN_AT, VERSION_COLUMNS
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_relations import Function, beside, function_of, plain_of, storage_of
 from cdc_lakehouse.engine.judged_rows import RULES, JudgedRows
@@ -16,12 +16,6 @@ from cdc_lakehouse.engine.latest_changes import TableChanges
 from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
 from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, PARTIAL_MOVES, PARTIAL_ROWS
 from cdc_lakehouse.package import BUILT_BY, RELEASE
-
-# The columns that tell whether a message says the same as it did.
-IDENTITY = (
-    *("_topic", "_partition", "_offset", "_row_number"),
-    *("_sequence", "_fingerprint", "_committed_at"),
-)
 
 
 @dataclass(frozen=True)

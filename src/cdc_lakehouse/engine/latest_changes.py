@@ -28,8 +28,8 @@ Source = tuple[str, str | None, str | None, str | None]
 class TableChanges:
     """How many changes of a source table silver has settled, in one run or in several.
 
-    `updates` are those of rows that were there, `halves` those that are halves of updates; `drops`
-    says how many times the table was dropped, in a count of its own.
+    `updates` are those of rows that were there and those that lack columns, `halves` those that are
+    halves of updates; `drops` says how many times the table was dropped, in a count of its own.
     """
 
     source: SourceTable
@@ -144,11 +144,13 @@ def query_of_latest(
             max(if(is_drop, null, sequence)) as sequence,
             min(if(is_drop, null, sequence)) as first_sequence,
             count(*) as changes,
-            count_if(operation not in ('snapshot', 'insert')) as updates,
+            count_if(operation not in ('snapshot', 'insert') or not after_is_complete) as updates,
             count_if(operation in ('update_before', 'update_after')) as halves,
             count_if(is_drop) as drops
         from (
-            select format, operation, sequence, dropped is not null as is_drop, {names_of_dropped}
+            select
+                format, operation, sequence, after_is_complete, dropped is not null as is_drop,
+                {names_of_dropped}
             from (
                 select *, explode_outer(dropped_tables) as dropped
                 from {events} as processed

@@ -1,11 +1,11 @@
 """What becomes of rows whose keys change, where their changes alone do not tell.
 
 Silver tells such a move in two halves: the row of the old key is gone, and there is one of the new
-key, with the columns that the update carries. If it does not carry all, the others are those of the
-row that stood at the old key: which change has said them last is found here, key by key in the
-order of the source; SQL then takes the values from those changes. And if rows of one statement
-change places, a half that says that a key's row is gone may come when another row stands there
-already.
+key, with the columns that the update carries. Debezium sends them as a delete and an insert. If it
+does not carry all, the others are those of the row that stood at the old key: which change has said
+them last is found here, key by key in the order of the source; SQL then takes the values from those
+changes. And if rows of one statement change places, a half that says that a key's row is gone may
+come when another row stands there already.
 """
 
 import hashlib
@@ -25,8 +25,9 @@ class Change:
     """What one image of a change says of the row of a key; or that all rows of a table are gone.
 
     `not_carried` are the columns that it leaves as they are. `moved_from` is the old key of a row
-    whose key changes. `delivery` (partition, offset, row number) decides within one sequence;
-    `committed_at` is in microseconds.
+    whose key changes; a key of no row where it is not known. `pair` is the place of a delete and an
+    insert that are the halves of one move. `delivery` (partition, offset, row number) decides
+    within one sequence; `committed_at` is in microseconds.
     """
 
     key: Key
@@ -37,14 +38,20 @@ class Change:
     delivery: tuple[int, int, int] = (0, 0, 0)
     not_carried: frozenset[str] = frozenset()
     moved_from: Key | None = None
+    pair: str | None = None
     source_table: str | None = None
     committed_at: int | None = None
+
+    @property
+    def moment(self) -> str:
+        """The place in the source's order that it shares with the other half of its move."""
+        return self.pair or self.sequence
 
     @property
     def place(self) -> tuple:
         """Where it stands: within one sequence a removed half comes first, a TRUNCATE last."""
         is_on_table = self.operation in (TRUNCATE, DROP, EXTRACT)
-        return self.sequence, is_on_table, not self.is_replaced, self.delivery
+        return self.moment, is_on_table, not self.is_replaced, self.delivery
 
 
 @dataclass(frozen=True)
@@ -84,20 +91,27 @@ QUERY_OF_CHANGES = """
         _sequence as sequence,
         _fingerprint as fingerprint,
         _operation as operation,
-        _is_replaced as is_replaced,
+        _is_replaced or (_operation = 'delete' and _pair is not null) as is_replaced,
         struct(_partition, _offset, _row_number) as delivery,
         map_keys(_column_sequences) as not_carried,
         _moved_from as moved_from,
+        _pair as pair,
         _source_table as source_table,
         unix_micros(_committed_at) as committed_at
     from changes_of_moved_keys"""
 
 
 def query_of_moves(model: GoldModel) -> str:
-    """From which key to which rows have moved that are to be followed, in all_changes."""
+    """From which key to which rows have moved that are to be followed, in all_changes.
+
+    Where the old key is not known, the place at which a delete may tell it stands beside them.
+    """
     old, new = model.key.text("_removed_key."), model.key.text()
     is_followed = f"{model.is_moved_in_part} or (_collides and {model.is_moved})"
-    return f"select distinct {old}, {new} from all_changes where {is_followed}"
+    return (
+        f"select distinct if(_removed_key is null, {new}, {old}), {new},"
+        f" if(_removed_key is null, _place, null) from all_changes where {is_followed}"
+    )
 
 
 def query_of_moved_keys(model: GoldModel) -> str:
@@ -183,7 +197,7 @@ def follow(
     """
     rows = _Rows(tuple(columns), frozenset(removing))
     in_order = sorted(changes, key=lambda change: change.place)
-    for _, group in groupby(in_order, key=lambda change: change.sequence):
+    for _, group in groupby(in_order, key=lambda change: change.moment):
         rows.apply(list(group))
     return rows.followed
 

@@ -7,7 +7,14 @@ the source's order at which it was written; the others are as old as the row.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cdc_lakehouse.engine.columns import NO_PROBLEMS, Column, listed
+from cdc_lakehouse.engine.columns import (
+    IS_BEGUN_ELSEWHERE,
+    KEPT_COLUMNS,
+    NO_PROBLEMS,
+    Column,
+    listed,
+    names,
+)
 
 Say = Callable[[Column], str]
 
@@ -75,6 +82,60 @@ class PartialRows:
         values = set(self.values)
         columns = [c for c in self.columns if c.name not in TOGETHER]
         return listed(columns, lambda c: f"{(value if c in values else other)(c)} as {c.sql}")
+
+    # The rows that a view shows. What is gone is named there: a late change of a column can still
+    # become the value that the row keeps.
+
+    @property
+    def _of_change(self) -> list[Column]:
+        return [column for column in self.columns if not column.is_value]
+
+    @property
+    def names_of_change(self) -> str:
+        """What a stored row has beside its values."""
+        return names(self._of_change)
+
+    @property
+    def shown_change(self) -> str:
+        """What a row shows beside its values."""
+        kept = KEPT_COLUMNS["history"]
+        return listed([c for c in self._of_change if c.name not in kept], self.shown)
+
+    def shown(self, column: Column) -> str:
+        """A column of a row as a view shows it: its problems with the columns that are gone.
+
+        Of those the row keeps a value, and its last image, which has all columns of the source,
+        does not have them. To list what is not null as JSON takes the least text: the metastore
+        refuses that of a view which looks at each column of a wide table.
+        """
+        if column.name != "_problems" or not self.values:
+            return column.sql
+        row = f"to_json(struct({names(self.values)}), map('ignoreNullFields', 'true'))"
+        older = "map_keys(_column_sequences)"
+        # Of a value that is too long for JSON nothing is told.
+        kept = f"coalesce(array_intersect({older}, json_object_keys({row})), {older})"
+        gone = "named_struct('column', name, 'code', 'column_gone', 'text', cast(null as string))"
+        named = f"concat(_problems, transform({kept}, name -> {gone}))"
+        return f"if(_is_whole and _column_sequences is not null, {named}, _problems) as _problems"
+
+    # Rows whose halves come as a delete and an insert.
+
+    @property
+    def is_begun_elsewhere(self) -> str:
+        """Whether a change is an insert of a row that had another key before, and lacks columns."""
+        return IS_BEGUN_ELSEWHERE
+
+    @property
+    def place_of_move(self) -> str:
+        """The place of a delete, or of an insert that lacks columns, that may be of one move.
+
+        Debezium tells a move in these two messages. They share the place of one change in the log
+        of the source; the hash of the message's key stands behind it. A number of a delivery, which
+        stands there in other sequences, begins with zeros.
+        """
+        is_half = f"(_operation = 'delete' and not _is_replaced) or {IS_BEGUN_ELSEWHERE}"
+        place = r"regexp_extract(_sequence, r'^(.*)[.](?!0000000)[0-9]{20}$', 1)"
+        return f"if({is_half}, nullif({place}, ''), null)"
 
     @property
     def order(self) -> str:

@@ -20,7 +20,7 @@ from cdc_lakehouse.sql import identifier
 POLICIES = ("keep", "null", "hold")
 # What `_problems` and gold_problems say of values, changes and tables: no rule has such a name.
 CODES_OF_VALUES = ("altered", "invalid", "loses_digits", "not_carried", "out_of_range", "zero_date")
-OTHER_CODES = ("ignored_truncate", "missing_key")
+OTHER_CODES = ("column_gone", "ignored_truncate", "missing_key")
 
 
 @dataclass(frozen=True)

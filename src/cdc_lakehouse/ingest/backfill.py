@@ -14,7 +14,7 @@ from cdc_lakehouse.ingest.landing import Ingest
 from cdc_lakehouse.ingest.names import NO_NAMES, Names
 from cdc_lakehouse.ingest.overlap import lines_beside_offsets, places_of
 from cdc_lakehouse.ingest.report import BackfillReport, Place
-from cdc_lakehouse.ingest.writing import writing
+from cdc_lakehouse.ingest.writing import staged_for_workers, writing
 from cdc_lakehouse.routes import Routes, read_routes
 from cdc_lakehouse.runtime.timings import Recorder
 
@@ -101,7 +101,7 @@ class _Backfill(Ingest):
     def is_to_land(self, files: list[File]) -> bool:
         with self.step("compares with bronze"):
             if files:
-                with self.staged_for_workers() as staged:
+                with staged_for_workers(self.spark, self.staging) as staged:
                     self.report.places = places_of(self.spark, staged, self.routes)
             refusals = self.refusals(files)
         self.report.notes += _gaps(self.report.places)

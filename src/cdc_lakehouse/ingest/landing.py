@@ -2,8 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,16 +29,14 @@ from cdc_lakehouse.ingest.names import NO_NAMES, Names
 from cdc_lakehouse.ingest.overlap import conflict
 from cdc_lakehouse.ingest.report import IngestReport, gone, problem
 from cdc_lakehouse.ingest.room import Room, max_file_bytes
-from cdc_lakehouse.ingest.writing import writing
+from cdc_lakehouse.ingest.writing import staged_for_workers, writing
 from cdc_lakehouse.routes import Routes, read_routes
 from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.runtime.progress import rows_read, say, showing
 from cdc_lakehouse.runtime.session import MANY_BYTES, compile_plans
-from cdc_lakehouse.runtime.standalone import is_cluster
 from cdc_lakehouse.runtime.timings import Recorder, Step
-from cdc_lakehouse.storage.files import Location, remove_tree
-from cdc_lakehouse.storage.objects import ObjectPath
+from cdc_lakehouse.storage.files import Location
 
 
 def ingest_files(
@@ -235,7 +232,7 @@ class Ingest:
         changed = [file for file in files if is_parquet(file.path) and file.path in known]
         if not changed:
             return files
-        with self.staged_for_workers() as staged:
+        with staged_for_workers(self.spark, self.staging) as staged:
             found = {file.path: conflict(self.spark, staged, file.staged) for file in changed}
         for file in changed:
             if refused := found[file.path]:
@@ -265,7 +262,7 @@ class Ingest:
             compile_plans(self.spark, sum(file.bytes for file in files) > MANY_BYTES)
             messages = sum(file.messages.total() for file in files)
             appended = showing("appends", messages, "messages", rows_read(self.spark))
-            with self.staged_for_workers() as staged, appended:
+            with staged_for_workers(self.spark, self.staging) as staged, appended:
                 self.append(staged, formats, (moment or self.began_at, batch), come_once(files))
         for left_over in self.staging.iterdir():
             left_over.unlink()
@@ -277,20 +274,6 @@ class Ingest:
         self.report.formats |= formats
         self.report.files += len(files)
         say(f"{len(files):,} files landed")
-
-    @contextmanager
-    def staged_for_workers(self) -> Iterator[Location]:
-        """Yield where Spark finds what is staged: workers of a cluster see object storage alone."""
-        home = lakehouse_dir()
-        if not isinstance(home, ObjectPath) or not is_cluster(self.spark.sparkContext.master):
-            yield self.staging
-            return
-        folder = home / "tmp" / "ingest"
-        remove_tree(folder)  # what a killed run has left
-        for file in self.staging.iterdir():
-            (folder / file.name).upload(file)
-        yield folder
-        remove_tree(folder)
 
     def append(
         self, staged: Location, formats: dict[str, str], given: tuple[datetime, int], once: bool

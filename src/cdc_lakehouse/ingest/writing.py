@@ -11,10 +11,12 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.delta.log import bytes_since
 from cdc_lakehouse.runtime.locks import hold_to_commit
-from cdc_lakehouse.runtime.paths import warehouse_path, work_dir
+from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path, work_dir
 from cdc_lakehouse.runtime.session import MANY_BYTES, compile_plans, open_session, stopping
+from cdc_lakehouse.runtime.standalone import is_cluster
 from cdc_lakehouse.runtime.timings import Recorder
-from cdc_lakehouse.storage.files import make_folder
+from cdc_lakehouse.storage.files import Location, make_folder, remove_tree
+from cdc_lakehouse.storage.objects import ObjectPath
 
 
 @contextmanager
@@ -39,3 +41,18 @@ def writing(timings: Recorder) -> Iterator[tuple[SparkSession, Path]]:
             landed = bytes_since(warehouse_path("bronze", "messages"), None)
             compile_plans(spark, landed is None or landed > MANY_BYTES)
             yield spark, Path(staging)
+
+
+@contextmanager
+def staged_for_workers(spark: SparkSession, staging: Path) -> Iterator[Location]:
+    """Yield where Spark finds what is staged: workers of a cluster see object storage alone."""
+    home = lakehouse_dir()
+    if not isinstance(home, ObjectPath) or not is_cluster(spark.sparkContext.master):
+        yield staging
+        return
+    folder = home / "tmp" / "ingest"
+    remove_tree(folder)  # what a killed run has left
+    for file in staging.iterdir():
+        (folder / file.name).upload(file)
+    yield folder
+    remove_tree(folder)

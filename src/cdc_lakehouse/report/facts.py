@@ -16,12 +16,14 @@ class Finding:
         subject: the topic, the partition or the table, for example `shop.orders`.
         text: what was found, and beyond which limit, in one sentence.
         remedy: what to do or where to look, in one sentence or command.
+        topics: those that it is of, where it is of several.
     """
 
     limit: str
     subject: str
     text: str
     remedy: str
+    topics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,10 @@ class Drift:
         table: with its database and schema, for example `shop.orders`.
         drift: new, vanished, retyped, renamed, renamed_table or dropped_table.
         ddl: its literals are masked without the values of rows.
+        seen_at: when the ingest that landed the first message with it began.
+        models: the files of the gold models that read the table.
+        is_open: of a column that is new, renamed or gone, whether a model that reads the table
+            neither follows the source nor excepts the column; None if no model reads the table.
     """
 
     table: str
@@ -155,6 +161,22 @@ class Drift:
     partition: int
     offset: int
     ddl: str | None
+    seen_at: float | None = None
+    models: tuple[str, ...] = ()
+    is_open: bool | None = None
+
+
+@dataclass(frozen=True)
+class SharedKeys:
+    """The keys of a gold table of which two source tables have a row each: one row is shown.
+
+    `first_key` is one of them; None without the values of rows.
+    """
+
+    table: str
+    keys: int
+    source_tables: tuple[str, ...]
+    first_key: str | None
 
 
 @dataclass(frozen=True)
@@ -169,7 +191,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A table of a source, as its changes tell: how many, how late, how long without any."""
+    """A table of a source, as its changes tell: how many, how late, how long without any.
+
+    `names` are those of its database, its schema and itself, None for one that no message tells.
+    """
 
     table: str
     changes: int
@@ -180,6 +205,7 @@ class SourceTable:
     processed_at: float | None
     delay_seconds: float | None
     has_model: bool
+    names: tuple[str | None, str | None, str | None] = (None, None, None)
 
 
 @dataclass(frozen=True)
@@ -251,6 +277,7 @@ class Facts:
     drift: tuple[Drift, ...] = ()
     source_tables: tuple[SourceTable, ...] = ()
     gold_tables: tuple[GoldTable, ...] = ()
+    shared_keys: tuple[SharedKeys, ...] = ()
     runs: tuple[Run, ...] = ()
     stored: tuple[Stored, ...] = ()
     problems: tuple[str, ...] = field(default=())

@@ -17,7 +17,10 @@ KNOWN = {
     "waiting_seconds": "for how long a message of a topic has landed and is not processed",
     "delay_seconds": "from the commit of a topic's latest change in the source to its processing",
     "silence_seconds": "since a message of a topic, or a change of a source table, came",
-    "drift_days": "for how long a change of a source table's columns is worth a look",
+    "drift_days": "for how long a change of a source table is worth a look once it is seen here; "
+    "a change of its columns is until the models follow it",
+    "unread_tables": "changes of a source table that no gold model reads",
+    "shared_keys": "keys of a gold table that rows of several of its source tables have",
     "problems": "values of a gold table that do not fit, and changes without a key",
 }
 

@@ -22,12 +22,12 @@ from cdc_lakehouse.delta.log import (
     tables_in,
 )
 from cdc_lakehouse.delta.past import mark_of_rows
+from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.gold.add_table import Gold
-from cdc_lakehouse.gold.source_tables import SourceTable as NamedTable
 from cdc_lakehouse.package import RELEASE
 from cdc_lakehouse.report import facts, questions
 from cdc_lakehouse.report.masking import masked_statement, sample_text
+from cdc_lakehouse.report.models import is_open, models_of, readers
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.session import FEW_STORED_BYTES, compile_plans, ended_java
 from cdc_lakehouse.runtime.timings import commands_timed, read_timings
@@ -54,10 +54,10 @@ class Looker:
         Raises:
             LakehouseError: there is no silver yet.
         """
-        self._spark, self._project, self._has_values = spark.newSession(), project, has_values
+        self._spark, self._has_values = spark.newSession(), has_values
         prepare_to_look(self._spark)
         self._problems: list[str] = []
-        self._mark = last_commit_read()
+        self._mark, self._models = last_commit_read(), models_of(project)
 
     def look(self, is_whole: bool = True) -> facts.Facts:
         """Return the facts.
@@ -71,11 +71,11 @@ class Looker:
             "drift": self._drift,
             "source_tables": self._source_tables,
             "gold_tables": self._gold_tables,
+            "rejected": partial(self._rejected, is_whole),
         }
         if is_whole:
             parts |= {
                 "arrivals": self._arrivals,
-                "rejected": self._rejected,
                 "runs": _runs,
                 "stored": self._stored,
             }
@@ -83,6 +83,8 @@ class Looker:
             answers = pool.map(self._guarded, parts.keys(), parts.values())
         found = dict(zip(parts, answers, strict=True))
         span, found["arrivals"] = found.get("arrivals") or (0.0, ())
+        shared = partial(self._shared_keys, found["source_tables"], found["drift"])
+        found["shared_keys"] = self._guarded("shared_keys", shared)
         return facts.Facts(
             name=lakehouse_dir().name,
             made_at=time.time(),
@@ -132,9 +134,10 @@ class Looker:
     def _gaps(self) -> tuple[facts.Gap, ...]:
         return tuple(facts.Gap(**_plain_row(row)) for row in self._ask(questions.GAPS))
 
-    def _rejected(self) -> tuple[facts.Rejected, ...]:
+    def _rejected(self, is_whole: bool) -> tuple[facts.Rejected, ...]:
         groups = self._ask(questions.REJECTED)
-        places = [place for row in groups[:SAMPLED_REASONS] for place in {row.first, row.last}]
+        sampled = groups[:SAMPLED_REASONS] if is_whole else []
+        places = [place for row in sampled for place in {row.first, row.last}]
         samples = defaultdict(list)
         for row in self._ask(questions.samples(places, SAMPLE_BYTES)) if places else []:
             text = sample_text(bytes(row.value or b""), row.size, self._has_values)
@@ -157,22 +160,45 @@ class Looker:
         )
 
     def _drift(self) -> tuple[facts.Drift, ...]:
-        found = []
-        for row in self._ask(questions.DRIFT):
+        rows, found = self._ask(questions.DRIFT), []
+        landed = self._ask(questions.landed(rows)) if rows else []
+        seen_at = {row[:3]: _plain(row.seen_at) for row in landed}
+        for row in rows:
             said = _plain_row(row)
+            models = readers(self._models, _source_table(row))
+            said |= {
+                "seen_at": seen_at.get((row.topic, row.partition, row.offset)),
+                "models": tuple(model.file for model in models),
+                "is_open": is_open(models, row.drift, row.column, row.previous_name),
+            }
             if said["ddl"] is not None and not self._has_values:
                 said["ddl"] = masked_statement(said["ddl"])
             found.append(facts.Drift(**_named(said)))
         return tuple(found)
 
     def _source_tables(self) -> tuple[facts.SourceTable, ...]:
-        gold = Gold(self._project)
         found = []
         for row in self._ask(questions.SOURCE_TABLES):
-            names = (row.database_name, row.schema_name, row.table_name)
-            model = gold.reader_of(NamedTable(*names, columns=(), types={}, key=None))
-            said = _named(_plain_row(row))
-            found.append(facts.SourceTable(has_model=model is not None, **said))
+            table = _source_table(row)
+            said = _named(_plain_row(row)) | {"names": tuple(vars(table).values())}
+            is_read = bool(readers(self._models, table))
+            found.append(facts.SourceTable(has_model=is_read, **said))
+        return tuple(found)
+
+    def _shared_keys(
+        self, tables: tuple[facts.SourceTable, ...], drift: tuple[facts.Drift, ...]
+    ) -> tuple[facts.SharedKeys, ...]:
+        """Ask of each model that reads several tables; a table that was renamed is one of them."""
+        old_names = {each.previous_name for each in drift if each.drift == "renamed_table"}
+        asked = [SourceTable(*table.names) for table in tables]
+        found = []
+        for model in self._models:
+            read = [t.name for t in asked if model.reads_table(t) and t.table not in old_names]
+            if model.source_key is None or model.reads_any_table or len(read) < 2:
+                continue
+            for row in self._ask(questions.shared_keys(model.name, model.source_key, read)):
+                key = row.first_key if self._has_values else None
+                found.append(facts.SharedKeys(row.table, row.keys, tuple(row.source_tables), key))
         return tuple(found)
 
     def _gold_tables(self) -> tuple[facts.GoldTable, ...]:
@@ -257,6 +283,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.timestamp()
     return float(value) if isinstance(value, Decimal) else value
+
+
+def _source_table(row: Row) -> SourceTable:
+    return SourceTable(row.database_name, row.schema_name, row.table_name)
 
 
 def _named(said: Mapping[str, Any]) -> dict[str, Any]:

@@ -117,8 +117,12 @@ const SECTIONS = {
   storage: storageSection,
 };
 
-/** Say that something failed, in place of a page that is silently empty. */
+/**
+ * Say that something failed, in place of a page that is silently empty. That a chart has changed its
+ * size while sizes were told is no failure: the browser tells the others in its next frame.
+ */
 function showError({ message }) {
+  if (message.startsWith("ResizeObserver loop")) return;
   byId("overview-body").append(note(`This page cannot show all of its figures: ${message}`));
 }
 

@@ -28,13 +28,14 @@ from cdc_lakehouse.report.facts import (
     Run,
     RunStep,
     Sample,
+    SharedKeys,
     SourceTable,
     Stored,
 )
 
 KINDS = (
     *(Finding, Facts, Partition, Gap, Rejected, Sample, Drift, SourceTable, GoldTable, Problem),
-    *(Run, RunStep, Stored),
+    *(Run, RunStep, SharedKeys, Stored),
 )
 # In the order in which they run. They are one script, and share their names.
 SCRIPTS = (

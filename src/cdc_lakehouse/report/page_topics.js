@@ -24,17 +24,18 @@ const GAP_REASONS = new Map([
 
 const total = (rows, field) => rows.reduce((sum, row) => sum + (row[field] ?? 0), 0);
 
-/** Give each partition the findings that name it, as `shop.orders` or as `shop.orders/0`. */
+/** Give each partition the findings that name it: with others, as `shop.orders`, or as `shop.orders/0`. */
 function assignFindings(partitions, findings) {
   const byTopic = grouped(partitions, (partition) => partition.topic);
   for (const finding of findings) {
     const [, topic, number] =
       /^([^]*?)[\s,:/[#-]+(?:partition\s+)?(\d+)\]?$/.exec(finding.subject) ?? [];
+    const several = finding.topics.flatMap((one) => byTopic.get(one) ?? []);
     const named =
       byTopic.get(finding.subject) ??
       (byTopic.get(topic) ?? []).filter((one) => one.partition === Number(number));
-    for (const partition of named) partition.findings.push(finding);
-    finding.topic = named[0]?.topic ?? null;
+    for (const partition of [...several, ...named]) partition.findings.push(finding);
+    finding.topic = several.length ? null : (named[0]?.topic ?? null);
   }
 }
 

@@ -92,6 +92,17 @@ DRIFT = f"""
     order by committed_at desc, database_name, table_name, column_name
     limit {MOST_ROWS}
 """
+# When the messages at some places landed first.
+LANDED = """
+    select events.topic, events.partition, events.offset, min(events.ingested_at) as seen_at
+    from silver.events as events
+    inner join values {places} as places (topic, partition, offset)
+        on
+            events.topic = places.topic
+            and events.partition = places.partition
+            and events.offset = places.offset
+    group by events.topic, events.partition, events.offset
+"""
 SOURCE_TABLES = """
     select
         database_name, schema_name, table_name, changes, late_changes,
@@ -106,6 +117,55 @@ PROBLEMS = """
     from gold.gold_problems
     order by table_name, column_name, code
 """
+
+
+def landed(places: Iterable[Row]) -> str:
+    """Return the query of when messages landed first, by their places."""
+    named = {(place.topic, place.partition, place.offset) for place in places}
+    listed = (f"({quoted(t)}, {partition}, {offset})" for t, partition, offset in sorted(named))
+    return LANDED.format(places=", ".join(listed))
+
+
+def shared_keys(name: str, key: Iterable[str], tables: Iterable[str]) -> str:
+    """Return the query of the keys of a gold table that rows of several source tables have.
+
+    A row is there if its last change removed it not, and no TRUNCATE or extract came since.
+
+    Args:
+        name: of the gold table.
+        key: the columns of its key, as the source names them.
+        tables: the source tables that its model reads.
+    """
+    values = ", ".join(f"image[{quoted(column)}]" for column in key)
+    listed = ", ".join(map(quoted, tables))
+    order = "struct(sequence, not is_replaced, partition, offset, row_number)"
+    return f"""
+        select
+            {quoted(name)} as `table`, count(*) as keys, min(key) as first_key,
+            array_sort(array_distinct(flatten(collect_list(source_tables)))) as source_tables
+        from (
+            select key, collect_set(source_table) as source_tables
+            from (
+                select
+                    source_table, key, max_by(operation, {order}) as operation,
+                    max(sequence) as sequence, max(emptied) as emptied
+                from (
+                    select
+                        *, to_json(array({values})) as key,
+                        max(if(operation in ('truncate', 'extract'), sequence, '')) over (
+                            partition by source_table
+                        ) as emptied
+                    from silver.row_images
+                    where source_table in ({listed})
+                )
+                where operation not in ('truncate', 'extract')
+                group by source_table, key
+            )
+            where operation <> 'delete' and sequence > emptied
+            group by key
+            having count(*) > 1
+        )
+        having count(*) > 0"""
 
 
 def rows_of(name: str, columns: Collection[str], is_stored: bool) -> str:

@@ -30,7 +30,8 @@ IMAGES = """
         {database} as database_name, {schema} as schema_name, {table} as table_name,
         {source_table} as source_table, 'snapshot' as operation,
         {image} as image, false as is_replaced,
-        cast(null as array<string>) as key_columns, true as image_is_complete, '' as sequence,
+        cast(null as array<string>) as key_columns, true as image_is_complete,
+        cast(null as boolean) as is_whole, '' as sequence,
         current_timestamp() as committed_at, '' as topic, 0 as partition, 0L as offset,
         0 as row_number, 0L as bronze_version, current_timestamp() as loaded_at
     from extract_staged"""

@@ -49,6 +49,8 @@ class Moves(TableRun):
         marks = self.table.properties.get(PARTIAL_MOVES, "none")
         if marks == "some" or (marks != "none" and self._has_marked_keys(marks)):
             return True
+        if found.begun_rows:
+            return True
         if not found.replaced_rows and not found.has_halves:
             return False
         has_partial = found.partial_changes or self.table.properties.get(PARTIAL_ROWS) != "none"
@@ -70,7 +72,8 @@ class Moves(TableRun):
 
     def _has_marked_keys(self, marks: str) -> bool:
         is_of_one = is_marked(self.model.key.text(), marks)
-        condition = f"_truncated_table is not null or {is_of_one}"
+        is_left = is_marked(self.model.parts.place_of_move, marks)
+        condition = f"_truncated_table is not null or {is_of_one} or {is_left}"
         return bool(self.adapter.rows(f"select 1 from new_changes where {condition} limit 1"))
 
     def follow(self, found: Changes, all_changes: str) -> Changes:
@@ -87,10 +90,12 @@ class Moves(TableRun):
         adapter.expect_rows_since(adapter.events, None)
         pairs = self.macros["with_keys_of_pairs"](all_changes, self.model)
         adapter.name_query("all_changes", self.macros["with_collisions"](pairs, self.model))
-        moves = connected(map(tuple, adapter.rows(query_of_moves(self.model))))
+        moved = [tuple(row) for row in adapter.rows(query_of_moves(self.model))]
+        moves = connected((old, new) for old, new, _ in moved)
         if not self._name_moved_keys(moves):
             return found
-        found = self.note(found, {PARTIAL_MOVES: marks_of(moves)})
+        waiting = {place for *_, place in moved if place is not None}
+        found = self.note(found, {PARTIAL_MOVES: marks_of([*moves, *waiting])})
         adapter.stage("changes_of_moved_keys", self.macros["changes_of_moved_keys"](self.model))
         changes = [change_of(row.asDict()) for row in adapter.rows(QUERY_OF_CHANGES)]
         values = [column.name for column in self.model.values]

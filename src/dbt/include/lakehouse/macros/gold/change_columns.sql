@@ -1,7 +1,7 @@
 {#-
     What every gold row says of the change it comes from. The materialization keeps these columns but `_image`, from which it
-    tells the values that do not fit their type and those that the change does not carry, `_is_replaced`, and of a history
-    when the change was known.
+    tells the values that do not fit their type and those that the change does not carry, `_is_whole`, `_is_replaced`, and of
+    a history when the change was known.
 -#}
 {% macro change_columns() -%}
     {{ adapter.check_gold_model(model) -}}
@@ -15,6 +15,7 @@
     row_number as _row_number,
     bronze_version as _bronze_version,
     image as _image,
+    is_whole as _is_whole,
     is_replaced as _is_replaced
     {{- ',\n    loaded_at as ' ~ adapter.known_at() if model.config.materialized == 'history' }}
 {%- endmacro %}

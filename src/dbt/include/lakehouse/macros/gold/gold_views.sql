@@ -13,7 +13,8 @@
 {% macro living_rows(table) -%}
     {%- set flags, condition = table.model.options.shows_deleted, is_deleted(table) -%}
     select
-        * except ({{ table.model.merge_names }})
+        * except ({{ table.model.parts.names_of_change }}),
+        {{ table.model.parts.shown_change }}
         {{- ', ' ~ condition ~ ' as _is_deleted' if flags }}
     from {{ table.storage }}
     where
@@ -42,7 +43,9 @@
 
 {#- The versions of a history: each change is the last of a run of equal rows, with the time in which they were true. -#}
 {% macro versions_shown(table) -%}
-    select * except (_is_version, {{ table.model.merge_names }})
+    select
+        * except (_is_version, {{ table.model.parts.names_of_change }}),
+        {{ table.model.parts.shown_change }}
     from {{ table.storage }}
     where _is_version
 {%- endmacro %}

@@ -18,7 +18,7 @@
     The same across messages: a format may send the two halves of an update as two messages, which share their sequence. A removed
     half without a row in its message belongs to a row without a removed half.
 -#}
-{% macro with_keys_of_pairs(changes, model) -%}
+{% macro with_keys_of_updates(changes, model) -%}
     select
         * except (_removed_key, _new_key),
         if(
@@ -35,6 +35,36 @@
         {{ with_keys_of_halves(changes, model) }}
     )
     window pair as (partition by _source_table, _sequence)
+{%- endmacro %}
+
+{#-
+    The same where a format tells a move as a delete and an insert, which have one place in the source's log: `_pair`. Of the inserts only
+    those that lack columns count. Where a place has several of either, none is known to be of another.
+-#}
+{% macro with_keys_of_pairs(changes, model) -%}
+    {%- set left = "if(_operation = 'delete', " ~ model.key.as_one ~ ", null)" -%}
+    {%- set begun = "if(" ~ model.parts.is_begun_elsewhere ~ ", " ~ model.key.as_one ~ ", null)" -%}
+    select
+        * except (_removed_key, _left_key, _is_one_move),
+        if(_is_one_move and {{ model.parts.is_begun_elsewhere }}, _left_key, _removed_key) as _removed_key,
+        if(_is_one_move, _place, null) as _pair
+    from (
+        select
+            *,
+            max({{ left }}) over move as _left_key,
+            _place is not null
+            and min({{ left }}) over move = max({{ left }}) over move
+            and min({{ begun }}) over move = max({{ begun }}) over move as _is_one_move
+        from (
+            select
+                *,
+                {{ model.parts.place_of_move }} as _place
+            from (
+                {{ with_keys_of_updates(changes, model) }}
+            )
+        )
+        window move as (partition by _source_table, coalesce(_place, _sequence))
+    )
 {%- endmacro %}
 
 {#-
@@ -88,7 +118,7 @@
     select *{{ ' except (_known_at), min(_known_at) over (' ~ copies ~ ') as _known_at' if model.is_history }}
     from (
         select
-            * except (_column_sequences, _removed_key, _new_key, _key_collides, _collides),
+            * except (_column_sequences, _removed_key, _new_key, _place, _key_collides, _collides),
             {{ model.key.text() }} as _key,
             if({{ model.is_moved }}, {{ model.key.text('_removed_key.') }}, null) as _moved_from,
             {{ model.columns_left_alone }} as _column_sequences

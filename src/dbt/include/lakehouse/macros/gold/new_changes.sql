@@ -39,6 +39,7 @@
         {{ table.model.change_of_marker }},
         _source_table as _truncated_table,
         cast(null as map<string, string>) as _column_sequences,
+        cast(null as boolean) as _is_whole,
         false as _is_replaced,
         xxhash64(_operation) as _fingerprint
         {{- ', _known_at' if table.model.is_history }}

@@ -9,6 +9,7 @@
         {{ model.change }},
         if(_operation in ('truncate', 'extract'), _source_table, null) as _truncated_table,
         case when {{ model.is_partial }} then {{ model.columns_not_carried }} end as _column_sequences,
+        _is_whole,
         _is_replaced,
         xxhash64(_operation, map_entries(_image)) as _fingerprint
         {{- ', _known_at' if model.is_history }}

@@ -1,0 +1,173 @@
+"""Which tables and columns of the sources the gold models of a project read, from their files.
+
+dbt is not asked: a look at the lakehouse must not take minutes, nor need a project that compiles.
+The condition of a model means here what it means in a run (`engine.source_tables`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jinja2 import Environment, StrictUndefined, TemplateError
+
+from cdc_lakehouse.engine.columns import key_names, source_of
+from cdc_lakehouse.engine.projection import columns_read
+from cdc_lakehouse.engine.source_tables import IMAGES, SourceTable, tables_read
+from cdc_lakehouse.gold import model_sql
+from cdc_lakehouse.gold.source_tables import SourceTable as NamedTable
+
+TEST = "source_columns_are_read"
+NO_TABLE = SourceTable("\0", "\0", "\0")
+
+
+@dataclass(frozen=True)
+class ReadModel:
+    """A gold model as its files have it.
+
+    Attributes:
+        name, file: of the model, and its SQL file from the project's folder.
+        reads_table: tells whether it can read a table of the source.
+        columns: the columns of the source that each of its columns is made from.
+        excepted: those that its test of columns leaves out.
+        key: the columns of its key.
+    """
+
+    name: str
+    file: str
+    reads_table: Callable[[SourceTable], bool]
+    columns: Mapping[str, Sequence[str]]
+    excepted: frozenset[str]
+    key: tuple[str, ...]
+
+    @property
+    def reads_any_table(self) -> bool:
+        """Whether its condition does not tell which tables it reads, as that of a join."""
+        return self.reads_table(NO_TABLE)
+
+    def reads(self, column: str) -> bool:
+        """Tell whether one of its columns is made from one of the source, with others or not."""
+        return any(column in made_from for made_from in self.columns.values())
+
+    def needs(self, column: str) -> bool:
+        """Tell whether one of its columns is made from nothing else than one of the source."""
+        return [column] in map(list, self.columns.values())
+
+    @property
+    def source_key(self) -> list[str] | None:
+        """The columns of the source that its key is; None if more than those make it."""
+        names = [list(self.columns.get(column, ())) for column in self.key]
+        return [name for (name,) in names] if names and all(len(n) == 1 for n in names) else None
+
+
+def models_of(project: Path) -> list[ReadModel]:
+    """Return the gold models of a project that read the changes of source tables."""
+    folder = project / "models" / "gold"
+    described = _described(folder)
+    found = []
+    for path in sorted(folder.glob("*/*.sql")):
+        text = path.read_text(encoding="utf-8")
+        if "row_images" in text:
+            file = str(path.relative_to(project))
+            found.append(_model(path.stem, file, text, described.get(path.stem, {})))
+    return found
+
+
+def readers(models: Iterable[ReadModel], table: SourceTable) -> list[ReadModel]:
+    """Return the models that read a table of the source."""
+    return [model for model in models if model.reads_table(table)]
+
+
+def is_open(
+    models: Sequence[ReadModel], drift: str, column: str | None, previous_name: str | None
+) -> bool | None:
+    """Tell whether the models have yet to follow a change of a column in a table that they read.
+
+    A new column is followed where one of them reads it, one that is gone where all can do without
+    it; and each where one excepts it, for a history has no test that could.
+
+    Args:
+        models: those that read the table.
+        drift: `new`, `vanished` or `renamed`; of another kind of change nothing can be told.
+        column, previous_name: the names of the column now, or when it was seen last, and before.
+
+    Returns:
+        None if no model reads the table, or nothing can be told.
+    """
+    models = [model for model in models if not model.reads_any_table]
+    if not models or column is None:
+        return None
+    excepted = frozenset[str]().union(*(model.excepted for model in models))
+    is_read = column in excepted or any(model.reads(column) for model in models)
+    gone = previous_name or "" if drift == "renamed" else column
+    is_needed = gone not in excepted and any(model.needs(gone) for model in models)
+    match drift:
+        case "new":
+            return not is_read
+        case "vanished":
+            return is_needed
+        case "renamed":
+            return not is_read or is_needed
+    return None
+
+
+def _model(name: str, file: str, text: str, said: Mapping[str, Any]) -> ReadModel:
+    sql = _rendered(text)
+    columns = {
+        column["name"]: column
+        for column in said.get("columns") or ()
+        if isinstance(column, dict) and not str(column.get("name", "_")).startswith("_")
+    }
+    # A text that only dbt can render is read as `add-table` reads it.
+    traced = columns_read(sql) if sql else {}
+    by_name = {each: traced.get(each, [source_of(column)]) for each, column in columns.items()}
+    tests = said.get("data_tests") or ()
+    excepted = [
+        column
+        for test in tests
+        if isinstance(test, dict) and isinstance(test.get(TEST), dict)
+        for column in (test[TEST].get("arguments") or test[TEST]).get("except") or ()
+    ]
+    return ReadModel(
+        name,
+        file,
+        tables_read(sql) if sql else lambda table: model_sql.reads(text, _named(table)),
+        by_name,
+        frozenset(map(str, excepted)),
+        tuple(key_names(said, columns.values())),
+    )
+
+
+def _named(table: SourceTable) -> NamedTable:
+    names = (table.database, table.schema, table.table)
+    return NamedTable(*names, columns=(), types={}, key=None)
+
+
+def _described(folder: Path) -> dict[str, Mapping[str, Any]]:
+    """What the YAML files of a folder say of its models; nothing of a file that is none."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for path in sorted(folder.glob("*/*.yml")):
+        try:
+            said = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except yaml.YAMLError:
+            continue
+        models = said.get("models") if isinstance(said, dict) else None
+        for model in models or ():
+            if isinstance(model, dict) and "name" in model:
+                found[str(model["name"])] = model
+    return found
+
+
+def _rendered(text: str) -> str | None:
+    """The SQL of a model with names for its refs; None where it asks more of dbt."""
+    environment = Environment(undefined=StrictUndefined)
+    environment.globals = {
+        "change_columns": lambda: "sequence as _sequence",
+        "config": lambda **options: "",
+        "ref": lambda *names: ".".join(IMAGES) if names[-1] == IMAGES[-1] else f"x.{names[-1]}",
+    }
+    try:
+        return environment.from_string(text).render()
+    except TemplateError:
+        return None
