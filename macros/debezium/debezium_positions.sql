@@ -5,7 +5,7 @@
 
 {#- Whether a message has the position of its change in the log of its source. -#}
 {% macro debezium_has_position(source) -%}
-    ({{ has_file(source) }} or coalesce({{ source }}.commit_lsn, {{ postgres_lsn(source) }}, {{ source }}.scn) is not null)
+    ({{ has_file(source) }} or coalesce({{ source }}.commit_lsn, {{ source }}.lsn, {{ source }}.scn) is not null)
 {%- endmacro %}
 
 {#- The member of `source` in which a connector gives the position. -#}
