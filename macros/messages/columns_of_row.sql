@@ -18,3 +18,10 @@
         {{ names }}
     )
 {%- endmacro %}
+
+{#- The names of the columns of some images of a row; a name that two of them have comes twice. -#}
+{% macro names_in(images) -%}
+    {%- for image in images -%}
+        map_keys(coalesce({{ image }}, map())){{ ' || ' if not loop.last }}
+    {%- endfor -%}
+{%- endmacro %}

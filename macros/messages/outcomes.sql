@@ -8,8 +8,7 @@
 {% macro outcomes(step, without=[], has_place="kind in ('row_change', 'schema_change', 'truncate')") -%}
     {%- set is_change = "kind = 'row_change'" -%}
     {%- set image = 'map<string, string>' -%}
-    {%- set images = ['before', 'after'] | reject('in', without) | join(', map())) || map_keys(coalesce(') -%}
-    {%- set key_columns = columns_of_row('key_columns', 'map_keys(coalesce(' ~ images ~ ', map()))') -%}
+    {%- set key_columns = columns_of_row('key_columns', names_in(['before', 'after'] | reject('in', without) | list)) -%}
     {%- set tables = 'array<struct<database_name: string, schema_name: string, table_name: string>>' -%}
 select
     topic,

@@ -25,6 +25,7 @@ ARGUMENTS = {
     "full_load": "INIT",
     "unit": "seconds",
     "deleted_in": "data",
+    "images": ["given", "given"],
 }
 BLOCK = re.compile(
     r"(?P<comment>\{#-(?:(?!#\}).)*-#\}\n)?"

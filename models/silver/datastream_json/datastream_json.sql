@@ -6,7 +6,8 @@ messages as (
         ref('messages'), 'datastream_json', fields='
         read_method string, source_timestamp string, read_timestamp string, sort_keys array<string>, payload map<string, string>,
         source_metadata struct<database: string, schema: string, table: string, change_type: string, is_deleted: string,
-        primary_keys: array<string>, replication_index: array<string>, tx_id: string, log_file: string, log_position: string comment "a number",
+        primary_keys: array<string>, replication_index: array<string>, tx_id: string,
+        log_file: string, log_position: string comment "a number",
         scn: string comment "a number", rs_id: string, ssn: string comment "a number", lsn: string>'
     ) }}
 
