@@ -31,6 +31,15 @@ inserted as (
 ),
 
 -- Only of the keys of new rows the earlier changes are read in their order.
+of_new_rows as (
+
+    select keyed.*
+    from keyed
+    left semi join inserted
+        on keyed.source_table = inserted.source_table and keyed.row_key = inserted.row_key
+
+),
+
 changes as (
 
     select
@@ -46,8 +55,7 @@ changes as (
         and lag(operation) over of_key in ('insert', 'snapshot')
         and not map_entries(after) <=> lag(map_entries(after)) over of_key as has_row,
         lag(sequence) over of_key as sequence_before
-    from keyed
-    where (source_table, row_key) in (select source_table, row_key from inserted)
+    from of_new_rows
     window of_key as (partition by source_table, key_columns, row_key order by sequence, partition, offset)
 
 ),

@@ -227,7 +227,8 @@ def _land(
     partition = 1 + deliveries.highest_partitions(spark, {topic}).get(topic, -1)
     moment = microseconds(request.taken_at)
     messages = Counter({topic: extract.rows + 1})
-    file = File(label, 0, moment * 1000, extract.digest, topic, partition, messages=messages)
+    file = File(label, 0, moment * 1000, messages=messages)
+    file.digest, file.topic, file.partition = extract.digest, topic, partition
     ingest.record_intent([file], batch)
     frame = messages_of(extract, request, partition, ingest.began_at)
     deliveries.append_frame(frame, (APPLICATION, batch), each_once=True)
