@@ -1,14 +1,19 @@
 """What Java is started with, what the functions of udfs/ have, and what is said of slow work."""
 
+import importlib
 import time
 from types import SimpleNamespace
 
 import pytest
+from conftest import PROJECT
 from pyspark import java_gateway
 
+from cdc_lakehouse.ingest.kafka.options import Request, variables_of
 from cdc_lakehouse.runtime import java_environment, slow
-from udfs import protected_images
+from cdc_lakehouse.runtime.functions import open_package
 
+open_package(PROJECT)
+protected_images = importlib.import_module("udfs.protected_images")
 SECRETS = {
     "LAKEHOUSE_HASH_KEY": "k" * 32,
     "LAKEHOUSE_METASTORE": "postgresql://me:word@host/lake",
@@ -32,6 +37,24 @@ def test_java_has_no_key_and_no_password(monkeypatch):
     assert started[0].keys() == PLAIN
     java_gateway.Popen(["java"], env=SECRETS)
     assert started[1] == SECRETS
+
+
+def test_java_has_what_options_of_kafka_take_from_the_environment(monkeypatch, tmp_path):
+    """Kafka's client is Java, and reads `${env:NAME}` itself."""
+    started = []
+    monkeypatch.setattr(java_environment, "_asked", set())
+    monkeypatch.setattr(java_gateway, "Popen", lambda command, env, **more: started.append(env))
+    (tmp_path / "kafka.properties").write_text("kafka.ssl.key.password=${env:PGPASSWORD}\n")
+    jaas = {"kafka.sasl.jaas.config": 'x password="${env:KAFKA_PASSWORD}";'}
+    for request in (
+        Request("broker:9092", "topic", options=jaas),
+        Request("broker:9092", "topic", options_file=str(tmp_path / "kafka.properties")),
+        Request("broker:9092", "topic", options_file=str(tmp_path / "missing")),
+    ):
+        java_environment.let_java_have(variables_of(request))
+    with java_environment.hidden_from_java():
+        java_gateway.Popen(["java"], env=SECRETS)
+    assert started[0].keys() == {"KAFKA_PASSWORD", "PGPASSWORD"}
 
 
 @pytest.mark.parametrize(("master", "given"), [("local[2]", True), ("spark://host:7077", False)])

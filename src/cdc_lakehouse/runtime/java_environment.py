@@ -8,7 +8,7 @@ are the project's, and one of them needs the key of the hash.
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,20 +28,31 @@ S3A = {
     "AWS_SECRET_ACCESS_KEY": "fs.s3a.secret.key",
     "AWS_SESSION_TOKEN": "fs.s3a.session.token",
 }
+# What Kafka's client, which is Java, takes from the environment by the options of this command.
+_asked: set[str] = set()
 # Where the one who reads an error has to set what a Python function lacks.
 PLACE = "LAKEHOUSE_STARTED_BY"
 
 
+def let_java_have(names: Iterable[str]) -> None:
+    """Let a Java that is started from now on have these names of the environment, too."""
+    _asked.update(names)
+
+
+def _is_for_java(name: str) -> bool:
+    return name in _asked or PLAIN.fullmatch(name) is not None
+
+
 @contextmanager
 def hidden_from_java() -> Iterator[None]:
-    """Let a Java that PySpark starts meanwhile have those names of the environment that are plain.
+    """Let a Java that PySpark starts meanwhile have of the environment what is for Java.
 
     The environment itself stays, for other threads read it.
     """
     start = java_gateway.Popen
 
     def start_java(*command: Any, env: Mapping[str, str], **further: Any) -> Any:
-        plain = {name: value for name, value in env.items() if PLAIN.fullmatch(name)}
+        plain = {name: value for name, value in env.items() if _is_for_java(name)}
         return start(*command, env=plain, **further)
 
     java_gateway.Popen = start_java
@@ -52,7 +63,7 @@ def hidden_from_java() -> Iterator[None]:
 
 
 def _hidden() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not PLAIN.fullmatch(name)}
+    return {name: value for name, value in os.environ.items() if not _is_for_java(name)}
 
 
 def give_to_functions(context: SparkContext) -> None:

@@ -103,6 +103,7 @@ def _ingest(options: argparse.Namespace) -> Exit:
 
     if options.land is _land_kafka and options.continuous:
         options.output.begin_lines()
+    let_java_have_variables(options)
     report = options.land(options, enter_project(options.project_dir))
     options.output.tell(landed_document(report), landed_text(report))
     return exit_of(report)
@@ -129,6 +130,15 @@ def _land_kafka(
 def exit_of(report: "IngestReport | KafkaReport | None") -> Exit:
     """Return what an ingest ends with; None is one that had nowhere to look."""
     return Exit.IN_PART if getattr(report, "problems", None) else Exit.DONE
+
+
+def let_java_have_variables(options: argparse.Namespace) -> None:
+    """Let Java, which is not started yet, have what options of Kafka take from the environment."""
+    from cdc_lakehouse.ingest.kafka.options import variables_of
+    from cdc_lakehouse.runtime.java_environment import let_java_have
+
+    if options.land is _land_kafka:
+        let_java_have(variables_of(request_of(options)))
 
 
 def request_of(options: argparse.Namespace) -> "Request":

@@ -4,7 +4,7 @@ import argparse
 import sys
 from functools import partial
 
-from cdc_lakehouse.console.commands.ingest import add_sources
+from cdc_lakehouse.console.commands.ingest import add_sources, let_java_have_variables
 from cdc_lakehouse.console.commands.project import Commands, enter_project
 from cdc_lakehouse.console.next_steps import program
 from cdc_lakehouse.exits import Exit
@@ -30,6 +30,7 @@ def _run(options: argparse.Namespace) -> Exit:
     path = getattr(options, "path", None)
     sys.argv[1:] = ["run", *(["files", path] if path else ["kafka"])]
     project_dir = enter_project(options.project_dir)
+    let_java_have_variables(options)
     land = partial(options.land, options, project_dir)
     report = run(land, path, options.test, options.show)
     text = f"\n{report.overview.text()}" if report.overview else ""

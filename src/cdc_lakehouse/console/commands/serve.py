@@ -9,7 +9,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cdc_lakehouse.console.commands.ingest import add_sources, request_of
+from cdc_lakehouse.console.commands.ingest import (
+    add_sources,
+    let_java_have_variables,
+    request_of,
+)
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
 from cdc_lakehouse.console.output import Output
 from cdc_lakehouse.exits import Exit
@@ -99,6 +103,7 @@ def _serve(options: argparse.Namespace) -> Exit:
     )
     options.output.begin_lines()
     request.check()
+    let_java_have_variables(options)
     parse()
     # Without a source another process lands, for example an ingest that stays up.
     land = partial(options.land, options, project) if options.land else lambda timings: None

@@ -3,7 +3,9 @@
 import json
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
@@ -33,6 +35,7 @@ SECRET = re.compile(r"(password|passphrase|secret|jaas\.config|\.key)$", re.IGNO
 SECRET_FIELD = re.compile(
     r'\w*(?:password|passphrase|secret)\s*=\s*(?!"?\$\{)(?=\S)', re.IGNORECASE
 )
+_VARIABLE = re.compile(r"\$\{env:([^}]*)\}")
 PROVIDERS = {
     name: f"org.apache.kafka.common.config.provider.{kind}ConfigProvider"
     for name, kind in (("env", "EnvVar"), ("file", "File"), ("directory", "Directory"))
@@ -186,6 +189,17 @@ def is_open_secret(name: str, value: str) -> bool:
     return not value.startswith("${")
 
 
+def variables_of(request: Request) -> set[str]:
+    """Return the names that options take from the environment: Kafka's client, which is Java, does.
+
+    A file that cannot be read is named later, where its options are needed.
+    """
+    texts = list(request.options.values())
+    with suppress(OSError):
+        texts += [Path(request.options_file).read_text(errors="replace")]
+    return set(chain.from_iterable(map(_VARIABLE.findall, texts)))
+
+
 def source_options(spark: SparkSession, request: Request) -> dict[str, str]:
     """Return all options for Spark's Kafka source but those that say where to start.
 
@@ -202,7 +216,7 @@ def source_options(spark: SparkSession, request: Request) -> dict[str, str]:
             "No broker is named. Give --bootstrap-servers HOST:PORT or set KAFKA_BOOTSTRAP_SERVERS."
         )
     for name, value in given.items():
-        for variable in re.findall(r"\$\{env:([^}]*)\}", value):
+        for variable in _VARIABLE.findall(value):
             if variable not in os.environ:
                 raise LakehouseError(f"The environment has no {variable}, which {name} needs.")
     own = [name for name in given.get("kafka.config.providers", "").split(",") if name]
