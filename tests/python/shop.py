@@ -2,6 +2,7 @@
 
 import csv
 from datetime import UTC, datetime
+from math import isnan
 from pathlib import Path
 
 import pyarrow as pa
@@ -76,6 +77,8 @@ def as_text(value):
         return "1" if value else "0"
     if isinstance(value, bytes | bytearray):
         return value.hex()
+    if isinstance(value, float) and isnan(value):
+        return "NaN"
     if isinstance(value, datetime):
         text = value.isoformat(sep=" ")
         return text.rstrip("0") if "." in text else text
