@@ -33,6 +33,7 @@ SNAPSHOT = """snapshots:
 # How many lines the lakehouses have landed of these files.
 LANDED = {"shop.orders/orders.jsonl": 29, "crm.customers/customers.jsonl": 19}
 # A commit between the releases, whose gold had another layout than either; the last release.
+PROBLEMS = "gold_storage.payments_problems"
 RELEASES = ["59f8520", pytest.param("10f58c9", marks=pytest.mark.long)]
 # What says which copy of a change was read; a release that builds silver again may take another.
 DELIVERY = {"_offset", "_bronze_version", "_known_at"}
@@ -105,7 +106,7 @@ def write_the_rest(folder):
 def test_a_lakehouse_of_an_earlier_release_goes_on(left, tmp_path):
     if left.release == "10f58c9":
         # As a run leaves it that was killed before it had made the views of a table again.
-        left.query(f"alter view gold_storage.payments_problems set {settings({RULES: 'unfinished'})}")
+        left.query(f"alter view {PROBLEMS} set {settings({RULES: 'unfinished'})}")
     said = left.dbt(*BUILD)
     for table, rows in left.before.items():
         assert shown(left, table) == in_order(rows), table
@@ -114,7 +115,7 @@ def test_a_lakehouse_of_an_earlier_release_goes_on(left, tmp_path):
         is_rebuilt = built_by(left, f"gold_storage.{table}") == RELEASE
         assert said[table] == ("OK" if is_rebuilt else "NOTHING NEW")
         assert is_rebuilt or left.release == "10f58c9"
-    (state,) = left.query(f"show tblproperties gold_storage.payments_problems ('{RULES}')")
+    (state,) = left.query(f"show tblproperties {PROBLEMS} ('{RULES}')")
     assert state["value"] != "unfinished"
 
     write_the_rest(tmp_path)

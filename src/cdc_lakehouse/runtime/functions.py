@@ -29,7 +29,6 @@ def register_functions(spark: SparkSession, project_dir: Path) -> None:
         LakehouseError: a file has no `register`, or fails, or has the name of another; the text
             names the file.
     """
-    give_to_functions(spark.sparkContext)
     files: dict[str, Path] = {}
     for path in (path for each in open_package(project_dir) for path in sorted(each.glob("*.py"))):
         if path.stem in files:
@@ -37,6 +36,7 @@ def register_functions(spark: SparkSession, project_dir: Path) -> None:
                 f"{path} has the name of a file of cdc_lakehouse, {files[path.stem]}. Rename it."
             )
         files[path.stem] = path
+    give_to_functions(spark.sparkContext)
     for path in (path for name, path in files.items() if not name.startswith("_")):
         try:
             importlib.import_module(f"{PACKAGE}.{path.stem}").register(spark, project_dir)
