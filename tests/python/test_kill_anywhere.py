@@ -53,6 +53,7 @@ ACCOUNTS = (
     "rejected_by_reason",
     "conflicting_changes",
     "conflicting_messages",
+    "dropped_tables",
 )
 LONGEST = {LAKEHOUSE: 12, DBT: 30}  # seconds; random moments are drawn up to these
 

@@ -67,7 +67,7 @@ SAYS = {
     ],
     "lakehouse report": [r"/report\.html: \d+ things to look at$"],
     "lakehouse check": [
-        r"^rejected_share  shop\.orders  1 of 53 messages are rejected \(1\.89%, limit 0\.00%\)\. ",
+        r"^rejected_share  4 topics  5 of 97 messages are rejected in 4 topics \(5\.15%, limit 0\.0",
         r"^problems  orders  1 problem with values, keys or rules: shipped_at ",
     ],
     "lakehouse timings": [

@@ -27,12 +27,11 @@ from (
             if(is_protected, after, null),
             if(is_protected, column_types, null)
         ) as safe
-    from (
-        select
-            *,
-            coalesce(kind = 'row_change' and ({{ protection.covers(layer, done) }}), false) as is_protected
-        from {{ step }}
-    )
+    -- A generator, for Spark would write all steps before into each argument of the function, thousands of times.
+    from {{ step }}
+    lateral view explode(
+        array(coalesce(kind = 'row_change' and ({{ protection.covers(layer, done) }}), false))
+    ) as is_protected
 )
 {%- endif -%}
 {%- endmacro %}
