@@ -67,7 +67,7 @@ SAYS = {
     ],
     "lakehouse report": [r"/report\.html: \d+ things to look at$"],
     "lakehouse check": [
-        r"^rejected_share  4 topics  5 of 97 messages are rejected in 4 topics \(5\.15%, limit 0\.0",
+        r"^rejected_share  4 topics  5 of 97 messages are rejected in 4 topics \(5\.15%, limit 0",
         r"^problems  orders  1 problem with values, keys or rules: shipped_at ",
     ],
     "lakehouse timings": [
