@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
+from recorded import Recorder, longest_first, read
 
 from cdc_lakehouse.runtime.project import use_project
 from cdc_lakehouse.runtime.session import open_session
@@ -269,7 +270,15 @@ SEEDS = ("SEED", "HISTORY_SEED", "HOSTILE_SEED", "KILL_SEED")
 SAID: list[str] = []
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--record-timings", action="store_true", help="keep the seconds in tests/timings.json"
+    )
+
+
 def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recorder(config.getoption("--record-timings")))
     for name in SEEDS:
         seed = os.environ.get(name, "350423")
         os.environ[name] = str(random.randrange(10**6)) if seed == "random" else seed
@@ -277,7 +286,9 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     """Begin with what takes longest, that no worker is left alone with it."""
-    items.sort(key=lambda item: item.path.name != "test_sample.py")
+    modules = longest_first(sorted({item.path.name for item in items}), read())
+    places = {name: place for place, name in enumerate(modules)}
+    items.sort(key=lambda item: places[item.path.name])
 
 
 def pytest_report_header(config):
