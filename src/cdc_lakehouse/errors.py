@@ -74,24 +74,20 @@ def short_message(error: BaseException, limit: int = 1500) -> str:
 
 def _damaged_log(found: re.Match) -> str:
     table = f"{found['schema']}.{found['table']}"
+    damaged = f"The log of {table} is damaged: {found['folder']}/{found['file']} cannot be read."
     if "checkpoint" in found["file"]:
-        remedy = "Move it away: Delta reads the commits that it sums up instead."
-    elif found["schema"] == "bronze":
-        remedy = (
-            "Put it back from a backup. Without one, if it is the newest commit, move it away and "
+        return f"{damaged} Move it away: Delta reads the commits that it sums up instead."
+    if found["schema"] == "bronze":
+        then = (
             "run the ingest again: it lands again what that commit brought. The next run of dbt "
             "says what to do if silver had read that."
         )
-    elif found["schema"] == "silver" and found["table"] == "events":
-        remedy = (
-            "Put it back from a backup. Without one, if it is the newest commit, move it away and "
-            "run `dbt run`: it reads again what that commit had read."
-        )
+    elif table == "silver.events":
+        then = "run `dbt run`: it reads again what that commit had read."
     else:
-        remedy = (
-            "Put it back from a backup. Without one, if it is the newest commit, move it away and "
-            f"run `dbt run --full-refresh -s {found['table']}`."
-        )
+        then = f"run `dbt run --full-refresh -s {found['table']}`."
+    # Hadoop's checksum of the file that went would be held against the commit that comes.
     return (
-        f"The log of {table} is damaged: {found['folder']}/{found['file']} cannot be read. {remedy}"
+        f"{damaged} Put it back from a backup. Without one, if it is the newest commit, move it "
+        f"away, with .{found['file']}.crc beside it if that is there, and {then}"
     )

@@ -53,7 +53,7 @@ def rows(said, line):
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
     folder = tmp_path_factory.mktemp("installed")
-    return Environment(folder / "venv", build_wheel(folder, "90.1"))
+    return Environment(folder / "venv", build_wheel(folder, "90.1.0"))
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +119,8 @@ def test_a_project_of_a_user_goes_from_topics_to_gold(environment, shop):
 @pytest.mark.long
 def test_the_project_goes_on_through_an_upgrade(environment, shop, tmp_path):
     files = {path: path.read_bytes() for path in shop.rglob("*") if _is_of_user(shop, path)}
-    environment.install(build_wheel(tmp_path, "90.2"))
-    assert environment.lakehouse("--version", cwd=shop).stdout == "lakehouse 90.2\n"
+    environment.install(build_wheel(tmp_path, "90.2.0"))
+    assert environment.lakehouse("--version", cwd=shop).stdout == "lakehouse 90.2.0\n"
     more = [
         canal(4, "DELETE", {"id": "2", "status": "new", "total": "7.00"}),
         canal(5, "INSERT", {"id": "3", "status": "new", "total": "99999999.99"}),
@@ -151,7 +151,7 @@ def test_the_wheel_brings_what_it_needs(tmp_path, monkeypatch):
     """
     key = "a key of the hash for tests, 32 and more"
     monkeypatch.setenv("LAKEHOUSE_HASH_KEY", key)
-    wheel = build_wheel(tmp_path, "90.3")
+    wheel = build_wheel(tmp_path, "90.3.0")
     environment = Environment(tmp_path / "venv", wheel, resolves=True)
     done = environment.lakehouse("init", "shop", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -172,8 +172,8 @@ def test_the_wheel_brings_what_it_needs(tmp_path, monkeypatch):
 
 
 def test_what_is_installed_knows_its_release_and_has_its_pages(environment, shop):
-    assert environment.lakehouse("--version", cwd=shop).stdout == "lakehouse 90.1\n"
-    assert (shop / "requirements.txt").read_text() == "cdc_lakehouse==90.1\n"
+    assert environment.lakehouse("--version", cwd=shop).stdout == "lakehouse 90.1.0\n"
+    assert (shop / "requirements.txt").read_text() == "cdc_lakehouse==90.1.0\n"
     # Each page that the project's README names, and how to upgrade.
     named = re.findall(r"lakehouse docs (\w+)", (shop / "README.md").read_text())
     assert {"formats", "protection", "upgrading"} <= set(named)

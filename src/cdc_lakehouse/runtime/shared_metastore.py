@@ -185,7 +185,7 @@ def refuse_own_metastore() -> None:
 def _noted() -> str | None:
     try:
         return (lakehouse_dir() / FILE).read_text().strip()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # the latter is named where it is written to
         return None
 
 

@@ -249,7 +249,9 @@ class LakehouseConnectionManager(SparkConnectionManager):
 
     def cleanup_all(self) -> None:
         super().cleanup_all()
-        if trouble := TIMINGS.finish(f"dbt-{get_flags().WHICH}", _root):
+        if _root is None:  # there was no Spark to take a step; what stopped it has been said
+            TIMINGS.begin()
+        elif trouble := TIMINGS.finish(f"dbt-{get_flags().WHICH}", _root):
             logger.warning(trouble)
         if _served is not None:
             _served.release_write_lock()
