@@ -49,6 +49,7 @@ screenshots: setup ## take the pictures of docs/images, of a lakehouse of the sa
 lint:
 	ruff check .
 	ruff format --check .
+	mypy
 	sqlfluff lint --processes 0 models tests/*.sql tests/generic
 
 broker: setup

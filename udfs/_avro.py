@@ -5,13 +5,21 @@ and has `row(value)`: one bare Avro datum (no header, no schema id) to a tuple i
 COLUMNS. Whatever is wrong with the bytes is raised as `Refused`; `decode` makes a row of that.
 """
 
+from __future__ import annotations
+
 import gc
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import pyarrow as pa
 
 from udfs import ddl
+from udfs._arrow import register_arrow
 from udfs._avro_refused import Refused, reason
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _RECORD_TYPE = (
     "error_code string, error_detail string, shape string, operation string, "
@@ -27,13 +35,16 @@ _RECORD_TYPE = (
 OWN = Path(__file__).parents[1]
 COLUMNS = tuple(column.split()[0] for column in _RECORD_TYPE.split(", "))
 _DDL = COLUMNS.index("ddl")
+_Shape = TypeVar("_Shape")
+_Arguments = TypeVarTuple("_Arguments")
 # With what `read_ddl` says of the statement.
 RETURN_TYPE = f"{_RECORD_TYPE}, stated struct<{ddl.RETURN_TYPE}>"
 
 
-def register_decoder(spark, name, decode_one):
+def register_decoder(
+    spark: SparkSession, name: str, decode_one: Callable[[Any, str | None], tuple[Any, ...]]
+) -> None:
     """Register `name(value, schema)` in the session; `decode_one` returns a tuple of COLUMNS."""
-    from pyspark.sql.functions import arrow_udf
 
     def decode_all(values: pa.Array, paths: pa.Array) -> pa.Array:
         pairs = zip(values.to_pylist(), paths.to_pylist(), strict=True)
@@ -43,13 +54,15 @@ def register_decoder(spark, name, decode_one):
         finally:
             gc.enable()
 
-    spark.udf.register(name, arrow_udf(decode_all, RETURN_TYPE))
+    register_arrow(spark, name, decode_all, RETURN_TYPE)
 
 
-def load_schemas(project_dir, shape, title):
+def load_schemas(
+    project_dir: Path, shape: Callable[[str], _Shape], title: str
+) -> dict[str, _Shape | str]:
     """Return {"avro/<file>": shape(text)} of `project_dir`; a file that is not of that shape maps
     to the sentence that says why, for the messages that ask for it."""
-    schemas = {}
+    schemas: dict[str, _Shape | str] = {}
     for path in sorted(Path(project_dir, "avro").glob("*.avsc")):
         name = f"avro/{path.name}"
         try:
@@ -60,7 +73,7 @@ def load_schemas(project_dir, shape, title):
     return schemas
 
 
-def find_schema(schemas, path):
+def find_schema(schemas: Mapping[str, _Shape | str], path: str) -> _Shape:
     """Return the decoder of `path`, or refuse with a sentence."""
     schema = schemas.get(path)
     if schema is None:
@@ -71,7 +84,9 @@ def find_schema(schemas, path):
     return schema
 
 
-def guarded(interpret, *arguments):
+def guarded(
+    interpret: Callable[[*_Arguments], tuple[Any, ...]], *arguments: *_Arguments
+) -> tuple[Any, ...]:
     """Return the row `interpret(*arguments)`, or the row that says why there is none."""
     try:
         return interpret(*arguments)
@@ -84,7 +99,7 @@ def guarded(interpret, *arguments):
 _NOTHING = (None,) * (len(COLUMNS) - 2)
 
 
-def to_arrow(rows):
+def to_arrow(rows: Sequence[tuple[Any, ...]]) -> pa.StructArray:
     """Return tuples in the order of COLUMNS as a pyarrow StructArray of RETURN_TYPE. A row that
     Arrow does not take becomes one that says why, as where a user's schema lets names be null."""
     try:
@@ -93,12 +108,12 @@ def to_arrow(rows):
         return _struct_array([guarded(_checked_row, row) for row in rows])
 
 
-def _checked_row(row):
+def _checked_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
     _struct_array([row])
     return row
 
 
-def _struct_array(rows):
+def _struct_array(rows: Sequence[tuple[Any, ...]]) -> pa.StructArray:
     columns = zip(*rows, strict=True) if rows else [()] * len(COLUMNS)
     kinds = (column.split()[1] for column in _RECORD_TYPE.split(", "))
     arrays = [_column(column, kind) for column, kind in zip(columns, kinds, strict=True)]
@@ -106,7 +121,7 @@ def _struct_array(rows):
     return pa.StructArray.from_arrays([*arrays, stated], names=[*COLUMNS, "stated"])
 
 
-def _column(values, kind):
+def _column(values: Sequence[Any], kind: str) -> pa.Array:
     if kind == "map<string,string>":
         return map_column(values)
     types = {
@@ -119,9 +134,11 @@ def _column(values, kind):
     return pa.array(values, types[kind])
 
 
-def map_column(maps):
+def map_column(maps: Iterable[Mapping[str, str | None] | None]) -> pa.MapArray:
     # Keys and items flat: three times as fast as handing pyarrow a list of pairs per row.
-    offsets, keys, items = [0], [], []
+    offsets = [0]
+    keys: list[str] = []
+    items: list[str | None] = []
     for entries in maps:
         if entries:
             keys += entries

@@ -1,13 +1,22 @@
 """Read bare Avro data of one record type, and say where bytes stop being a record."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
 from io import BytesIO
+from typing import Any, cast
 
 from fastavro import schemaless_reader
 
 from udfs._avro_refused import Refused, keep, reason
 
+# fastavro states all that a datum can be; of a schema of a record it is a record.
+read_record = cast(Callable[..., dict[str, Any]], schemaless_reader)
 
-def record_of(record, fields, named):
+
+def record_of(
+    record: dict[str, Any], fields: Sequence[dict[str, Any]], named: dict[str, Any]
+) -> dict[str, Any]:
     """Return the type of what is left of `record` with only some of its fields, for fastavro."""
     return {**record, "fields": fields, "__fastavro_parsed": True, "__named_schemas": named}
 
@@ -15,10 +24,11 @@ def record_of(record, fields, named):
 class Part:
     """Some fields of a record, and the bytes that they were read from."""
 
-    def __init__(self, data, fields):
-        self.data, self._fields, self._made = data, fields, None
+    def __init__(self, data: bytes, fields: dict[str, Any]) -> None:
+        self.data, self._fields = data, fields
+        self._made: Any = None
 
-    def make(self, function):
+    def make(self, function: Callable[[dict[str, Any]], Any]) -> Any:
         """Return `function(fields)`, which is called again only if it raises."""
         if self._made is None:
             self._made = function(self._fields)
@@ -32,11 +42,13 @@ class RepeatedPart:
 
     _MOST_BYTES = 100_000
 
-    def __init__(self, record, fields, named):
+    def __init__(
+        self, record: dict[str, Any], fields: Sequence[dict[str, Any]], named: dict[str, Any]
+    ) -> None:
         self._record = record_of(record, fields, named)
-        self._known = {}
+        self._known: dict[Hashable, Part] = {}
 
-    def read(self, stream, value, table):
+    def read(self, stream: BytesIO, value: bytes, table: Hashable) -> Part:
         """Return the Part of `value` from where its `stream` stands, and leave it behind that.
         `table` is what the next record of the table will be known by."""
         start = stream.tell()
@@ -44,7 +56,7 @@ class RepeatedPart:
         if known and value.startswith(known.data, start):
             stream.seek(start + len(known.data))
             return known
-        fields = schemaless_reader(stream, self._record, None)
+        fields = read_record(stream, self._record, None)
         part = Part(value[start : stream.tell()], fields)
         if len(part.data) <= self._MOST_BYTES:
             keep(self._known, table, part)
@@ -54,13 +66,15 @@ class RepeatedPart:
 class Reader:
     """Reads data of one record type. Named branches of unions come as (name, value)."""
 
-    def __init__(self, record, fields, named):
+    def __init__(
+        self, record: dict[str, Any], fields: Sequence[dict[str, Any]], named: dict[str, Any]
+    ) -> None:
         self.record = record_of(record, fields, named)
 
-    def _fields(self, stream, _value):
-        return schemaless_reader(stream, self.record, None, return_named_type=True)
+    def _fields(self, stream: BytesIO, _value: bytes) -> dict[str, Any]:
+        return read_record(stream, self.record, None, return_named_type=True)
 
-    def read(self, value, last=None):
+    def read(self, value: bytes, last: dict[str, Any] | None = None) -> tuple[dict[str, Any], Any]:
         """Read one datum; return the record and, where bytes remain, the value of the type `last`
         (None if the record ends before)."""
         stream = BytesIO(value)
@@ -77,7 +91,7 @@ class Reader:
             raise Refused("not_avro", detail + self._looks_like(value, last))
         return record, more
 
-    def _where(self, value, last):
+    def _where(self, value: bytes, last: dict[str, Any] | None) -> str:
         """Read `value` again field by field, to say where it stops being a record."""
         stream = BytesIO(value)
         for field in [*self.record["fields"], *([last] if last else [])]:
@@ -91,7 +105,7 @@ class Reader:
                 )
         return f"{len(value)} bytes that are no record"
 
-    def _looks_like(self, value, last):
+    def _looks_like(self, value: bytes, last: dict[str, Any] | None) -> str:
         """Say what `value`, which is no record, is taken for."""
         if value.lstrip()[:1] in (b"{", b"["):
             return "; it looks like JSON text"
@@ -112,7 +126,14 @@ class TableReader(Reader):
     """A reader to which the field `repeated` is the same in most records of a table, and comes as
     a Part. The table is named by a field before it; if that comes behind, all are taken for one."""
 
-    def __init__(self, record, fields, named, repeated, table):
+    def __init__(
+        self,
+        record: dict[str, Any],
+        fields: Sequence[dict[str, Any]],
+        named: dict[str, Any],
+        repeated: str,
+        table: str,
+    ) -> None:
         super().__init__(record, fields, named)
         at = [field["name"] for field in fields].index(repeated)
         self._before = record_of(record, fields[:at], named)
@@ -120,14 +141,14 @@ class TableReader(Reader):
         self._behind = record_of(record, fields[at + 1 :], named)
         self._repeated, self._table = repeated, table
 
-    def _fields(self, stream, value):
-        before = schemaless_reader(stream, self._before, None, return_named_type=True)
+    def _fields(self, stream: BytesIO, value: bytes) -> dict[str, Any]:
+        before = read_record(stream, self._before, None, return_named_type=True)
         part = self._part.read(stream, value, before.get(self._table))
-        behind = schemaless_reader(stream, self._behind, None, return_named_type=True)
+        behind = read_record(stream, self._behind, None, return_named_type=True)
         return before | {self._repeated: part} | behind
 
 
-def avro_reason(error):
+def avro_reason(error: Exception) -> str:
     """Say why bytes could not be read."""
     if isinstance(error, EOFError):
         return "the bytes end inside it"

@@ -1,5 +1,7 @@
 """Decoded values as canonical text."""
 
+from __future__ import annotations
+
 import re
 import struct
 
@@ -12,7 +14,7 @@ _SPECIAL = re.compile(r"[+-]?[A-Za-z_~]+")
 _MOST_DIGITS_OF_EXPONENT = 4
 
 
-def plain_decimal(text):
+def plain_decimal(text: str) -> str:
     """Spell a decimal number without exponent, every digit kept."""
     match = _DECIMAL.fullmatch(text)
     if match is None or not (match[2] or match[3]):
@@ -33,7 +35,7 @@ def plain_decimal(text):
     return "-" + plain if sign == "-" and plain.strip("0.") else plain
 
 
-def float_text(value, is_single):
+def float_text(value: float, is_single: bool) -> str:
     """Shortest text that reads back to the same number, without exponent, with at least one digit
     after the point: 0.1, 5.0, 10000000000000000.0. Not numbers: NaN, Infinity, -Infinity.
     `is_single`: the column holds four-byte floats, whatever `value` was widened to."""
@@ -50,7 +52,7 @@ def float_text(value, is_single):
 _LEAST_NORMAL_SINGLE = 2.0**-126
 
 
-def _single(value):
+def _single(value: float) -> str | None:
     """Shortest text that reads back to the same four-byte float, None if `value` is not one."""
     if _as_single(value) != value:
         return None
@@ -63,17 +65,18 @@ def _single(value):
     return None
 
 
-def _as_single(value):
+def _as_single(value: float) -> float | None:
     try:
-        return struct.unpack("f", struct.pack("f", value))[0]
+        single: float = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
         return None
+    return single
 
 
 _decoder = remembered(_charsets.decoder)
 
 
-def characters(data, charset):
+def characters(data: bytes, charset: str) -> str:
     """Decode text of a database's charset; nothing is ever replaced."""
     decoder = _decoder(charset)
     if decoder is None:
@@ -89,7 +92,7 @@ def characters(data, charset):
 _DAY = 86400
 
 
-def epoch_text(seconds, fraction, digits):
+def epoch_text(seconds: int, fraction: int, digits: int) -> str:
     """YYYY-MM-DD HH:MM:SS[.f] of seconds since 1970 and a fraction of so many digits."""
     days, clock = divmod(seconds, _DAY)
     time = f"{clock // 3600:02d}:{clock // 60 % 60:02d}:{clock % 60:02d}"
@@ -97,7 +100,7 @@ def epoch_text(seconds, fraction, digits):
 
 
 @remembered
-def day_text(days):
+def day_text(days: int) -> str:
     """YYYY-MM-DD of a count of days since 1970-01-01, for any year (datetime ends at 9999)."""
     era, day = divmod(days + 719468, 146097)  # eras of 400 years that begin on a first of March
     year = (day - day // 1460 + day // 36524 - day // 146096) // 365
@@ -108,19 +111,21 @@ def day_text(days):
     return date_text(400 * era + year + (month <= 2), month, day + 1)
 
 
-def date_text(year, month, day):
+def date_text(year: int, month: int, day: int) -> str:
     """YYYY-MM-DD, zero dates kept."""
     if not (0 <= month <= 12 and 0 <= day <= 31):
         raise Refused("wrong_type", f"year {year}, month {month}, day {day} is no date")
     return f"{year_text(year)}-{month:02d}-{day:02d}"
 
 
-def year_text(year):
+def year_text(year: int) -> str:
     """YYYY, with a sign before Christ."""
     return f"{year:04d}" if year >= 0 else f"-{-year:04d}"
 
 
-def time_text(hour, minute, second, fraction, digits, most_hours):
+def time_text(
+    hour: int, minute: int, second: int, fraction: int, digits: int, most_hours: int
+) -> str:
     """HH:MM:SS[.f] of parts without sign."""
     if not (0 <= hour <= most_hours and 0 <= minute <= 59 and 0 <= second <= 60):
         detail = f"hour {hour}, minute {minute}, second {second} is no time"
@@ -128,7 +133,7 @@ def time_text(hour, minute, second, fraction, digits, most_hours):
     return f"{hour:02d}:{minute:02d}:{second:02d}{fraction_text(fraction, digits)}"
 
 
-def fraction_text(fraction, digits):
+def fraction_text(fraction: int, digits: int) -> str:
     """.f without trailing zeros, nothing for none."""
     if not fraction:
         return ""

@@ -1,24 +1,31 @@
 """The types of an .avsc: which record its values are, and whether hostile bytes can abuse it."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from fastavro import parse_schema
 
+# As fastavro parses it: a name, the branches of a union, or a definition.
+AvroType = str | list[Any] | dict[str, Any]
 
-class _Strict(list):
+
+class _Strict(list[Any]):
     """Symbols of an enum or branches of a union. A list takes index -1 for its last item, and so
     does fastavro with an index that it reads from broken bytes."""
 
-    def __len__(self):
+    def __len__(self) -> int:
         return 0  # compiled fastavro adds the length to a negative index before it asks
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if index < 0:
             raise IndexError(f"index {index} of a union or enum")
         return list.__getitem__(self, index)
 
 
-def _without_conversions(schema):
+def _without_conversions(schema: dict[str, Any]) -> dict[str, Any]:
     # fastavro would turn numbers into dates, which we have to spell ourselves, and refuses the
     # defaults of some published schemas. None is needed to read what was written.
     schema.pop("logicalType", None)
@@ -32,8 +39,8 @@ class Types:
     Types are compared as kinds: "int", "string", "record", "array", ... and "string_map".
     """
 
-    def __init__(self, text):
-        self.named = {}
+    def __init__(self, text: str) -> None:
+        self.named: dict[str, dict[str, Any]] = {}
         plain = json.loads(text, object_hook=_without_conversions)
         # Expanded, because fastavro looks names up anew for every value.
         parsed = parse_schema(plain, named_schemas=self.named, expand=True)
@@ -41,7 +48,7 @@ class Types:
         for root in self._roots:
             self._least_bytes(root, ())
 
-    def records_in(self, avro_type):
+    def records_in(self, avro_type: AvroType) -> Iterator[dict[str, Any]]:
         """Yield the records that values of `avro_type` are, or hold as branches and items."""
         if isinstance(avro_type, list):
             for branch in avro_type:
@@ -53,10 +60,12 @@ class Types:
         else:
             yield from self.records_in(avro_type.get("items", []))
 
-    def find_record(self, needed, optional=()):
+    def find_record(
+        self, needed: Mapping[str, str], optional: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
         """Return the record with the needed fields, and what is optional of those types; the
         ValueError names what the closest record lacks."""
-        optional = dict(optional)
+        optional = optional or {}
         records = [record for root in self._roots for record in self.records_in(root)]
         for record in reversed(records):  # the file's last type is the outermost one
             if not self._lacking(record, needed, optional):
@@ -66,16 +75,18 @@ class Types:
             raise ValueError("it holds no record")
         raise ValueError(f"{closest['name']} lacks {self._lacking(closest, needed, optional)}")
 
-    def require(self, avro_type, needed):
+    def require(self, avro_type: AvroType, needed: Mapping[str, str]) -> None:
         """Raise ValueError unless the records in `avro_type` have the needed fields."""
         for record in self.records_in(avro_type):
             if lacking := self._lacking(record, needed, {}):
                 raise ValueError(f"{record['name']} lacks {lacking}")
 
-    def _lacking(self, record, needed, optional):
+    def _lacking(
+        self, record: dict[str, Any], needed: Mapping[str, str], optional: Mapping[str, str]
+    ) -> str:
         """Name the fields that are missing or of another type, "" if there are none."""
         found = {field["name"]: self._kinds(field["type"]) for field in record["fields"]}
-        checked = needed | {name: kinds for name, kinds in optional.items() if name in found}
+        checked = {**needed, **{name: kinds for name, kinds in optional.items() if name in found}}
         return ", ".join(
             f"{name} ({kinds.replace(' ', ' or ')})"
             for name, kinds in checked.items()
@@ -83,15 +94,15 @@ class Types:
             or not found[name] - {"null"} <= set(kinds.split())
         )
 
-    def _kinds(self, avro_type):
+    def _kinds(self, avro_type: AvroType) -> set[str]:
         if isinstance(avro_type, list):
-            return set().union(*map(self._kinds, avro_type))
+            return {kind for branch in avro_type for kind in self._kinds(branch)}
         if isinstance(avro_type, dict):
             is_string_map = avro_type["type"] == "map" and avro_type["values"] == "string"
             return {"string_map" if is_string_map else avro_type["type"]}
         return {self.named[avro_type]["type"] if avro_type in self.named else avro_type}
 
-    def _least_bytes(self, avro_type, inside):
+    def _least_bytes(self, avro_type: AvroType, inside: tuple[str, ...]) -> int:
         """Fewest bytes of a value. Refuses what hostile bytes could abuse: arrays of items of no
         bytes loop as long as their count says, a record inside itself overflows the stack.
         Makes unions and enums strict on the way."""
@@ -111,7 +122,8 @@ class Types:
         if kind == "enum":
             avro_type["symbols"] = _Strict(avro_type["symbols"])
         elif kind == "fixed":
-            return avro_type["size"]
+            size: int = avro_type["size"]
+            return size
         elif kind == "map":
             self._least_bytes_held(avro_type, "values", inside)
         elif kind == "array" and not self._least_bytes_held(avro_type, "items", inside):
@@ -120,7 +132,7 @@ class Types:
             return self._least_bytes(kind, inside)
         return 1
 
-    def _least_bytes_held(self, holder, key, inside):
+    def _least_bytes_held(self, holder: dict[str, Any], key: str, inside: tuple[str, ...]) -> int:
         if not isinstance(holder[key], list):
             return self._least_bytes(holder[key], inside)
         holder[key] = _Strict(holder[key])

@@ -4,7 +4,10 @@ A charset is what the database takes it for, not what Python knows by its name: 
 byte are those of MySQL's own share/charsets.
 """
 
+from __future__ import annotations
+
 import codecs
+from collections.abc import Callable, Iterable, Mapping
 
 # Names of codecs that are the same as a charset of another name.
 _CODECS = {
@@ -43,10 +46,10 @@ _NOT_CHARSETS = ("unicode-escape", "raw-unicode-escape", "idna", "punycode", "ut
 _FREE = "\ufffe"  # no character, for `charmap_decode`
 
 
-def _table(codec, changes=(), free=()):
+def _table(codec: str, changes: Mapping[int, str] | None = None, free: Iterable[int] = ()) -> str:
     """Return the 256 characters of a codec with some bytes replaced, others free."""
     table = [bytes([b]).decode(codec, "ignore") or _FREE for b in range(256)]
-    for first, characters in dict(changes).items():
+    for first, characters in (changes or {}).items():
         table[first : first + len(characters)] = characters
     for byte in free:
         table[byte] = _FREE
@@ -83,7 +86,7 @@ _TABLES = {
 }
 
 
-def decoder(charset):
+def decoder(charset: str) -> Callable[[bytes], str] | None:
     """Return bytes -> str for a charset's name, None if nobody knows it.
 
     The function raises ValueError for bytes that are no characters; nothing is ever replaced.
@@ -93,7 +96,8 @@ def decoder(charset):
         return bytes.hex  # bytes without a charset, which the vendor's own reader prints so
     if name in _TABLES:
         table = _TABLES[name]
-        return lambda data: codecs.charmap_decode(data, "strict", table)[0]
+        # A text is as good a map; typeshed does not know that.
+        return lambda data: codecs.charmap_decode(data, "strict", table)[0]  # type: ignore[arg-type]
     if name == "eucjpms":
         return _eucjpms
     try:
@@ -104,7 +108,7 @@ def decoder(charset):
     return None if codec in _NOT_CHARSETS else lambda data: data.decode(codec)
 
 
-def _ibm_extensions():
+def _ibm_extensions() -> str:
     """Return the characters of IBM that JIS X 0212 lacks, which eucJP-ms has from 8FF3F3 on."""
     rows = [(0xFA, 0x40, 0xFC), (0xFB, 0x40, 0xFC), (0xFC, 0x40, 0x4B)]
     all_of_them = "".join(
@@ -118,7 +122,7 @@ def _ibm_extensions():
     return all_of_them[:20] + all_of_them[22:27] + "".join(kanji)
 
 
-def _is_in(codec, character):
+def _is_in(codec: str, character: str) -> bool:
     try:
         character.encode(codec)
     except UnicodeEncodeError:
@@ -129,7 +133,7 @@ def _is_in(codec, character):
 _IBM_EXTENSIONS = _ibm_extensions()
 
 
-def _eucjpms(data):
+def _eucjpms(data: bytes) -> str:
     """Decode eucJP-ms: EUC-JP with the characters of Windows-31J and those that users define."""
     text, at = [], 0
     while at < len(data):
@@ -143,7 +147,7 @@ def _eucjpms(data):
     return "".join(text)
 
 
-def _eucjpms_character(one):
+def _eucjpms_character(one: bytes) -> str | None:
     if len(one) == 1:
         return chr(one[0])
     if min(one[1:]) < 0xA1 or max(one[1:]) > 0xFE:
@@ -167,7 +171,7 @@ def _eucjpms_character(one):
     return _decoded(bytes([lead, trail]), "cp932")
 
 
-def _decoded(one, codec):
+def _decoded(one: bytes, codec: str) -> str | None:
     try:
         return one.decode(codec)
     except UnicodeDecodeError:

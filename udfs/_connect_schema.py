@@ -1,7 +1,11 @@
 """A schema of Kafka Connect's AvroConverter: its data as JSON, the types of its columns."""
 
+from __future__ import annotations
+
 import json
 from base64 import b64encode
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from fastavro import parse_schema
 
@@ -9,6 +13,8 @@ from udfs._avro_text import float_text
 from udfs._debezium_rows import IMAGES, UNAVAILABLE
 from udfs._json_values import Number
 
+# Writes a value that fastavro has read as a reader of JSON reads it.
+Writer = Callable[[Any], Any]
 _DATA = "org.apache.kafka.connect.data."
 _TIME = "io.debezium.time."
 _DECIMAL = f"{_DATA}Decimal"
@@ -48,19 +54,21 @@ class Schema:
         declared: {column: placeholder of a value that was not sent} where the schema says it.
     """
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         """Read the text of a schema; of a list, the last schema, which may name the others.
 
         Raises an error if it is none, or not that of a record.
         """
-        found = json.loads(text)
-        self._named = {}
-        for each in found if isinstance(found, list) else [found]:
-            self.parsed = parse_schema(_without_logical_types(each), self._named)
-        if not isinstance(self.parsed, dict) or self.parsed.get("type") != "record":
+        stated = json.loads(text)
+        self._named: dict[str, dict[str, Any]] = {}
+        parsed = None
+        for each in stated if isinstance(stated, list) else [stated]:
+            parsed = parse_schema(_without_logical_types(each), self._named)
+        if not isinstance(parsed, dict) or parsed.get("type") != "record":
             raise ValueError("it is not that of a record")
-        self.name = self.parsed["name"]
-        self._writers = {}
+        self.parsed = parsed
+        self.name: str = parsed["name"]
+        self._writers: dict[str, Writer | None] = {}
         self._write = self._writer(self.parsed)
         fields = self._columns()
         found = {each["name"]: self._connect_type(each["type"]) for each in fields}
@@ -68,46 +76,49 @@ class Schema:
         told = {each["name"]: self._parameters(each["type"]).get(UNAVAILABLE) for each in fields}
         self.declared = {name: text for name, text in told.items() if text is not None}
 
-    def document(self, datum):
+    def document(self, datum: Any) -> Any:
         """Return what fastavro has read as what a reader of JSON reads."""
         return self._write(datum) if self._write else datum
 
-    def _writer(self, schema):
+    def _writer(self, schema: Any) -> Writer | None:
         """Return the function that writes a value of a schema, None if the value will do."""
         if isinstance(schema, list):
             branches = [each for each in schema if each != "null"]
-            write = self._writer(branches[0]) if len(branches) == 1 else _write_any
-            return write and (lambda value: None if value is None else write(value))
+            one = self._writer(branches[0]) if len(branches) == 1 else _write_any
+            return one and (lambda value: None if value is None else one(value))
         kind = schema["type"] if isinstance(schema, dict) else schema
         if kind == "record":
             name, fields = schema["name"], schema["fields"]
-            self._writers.setdefault(name, lambda value: self._writers[name](value))
+            whole: list[Writer] = []  # which its members may ask before it is there
+            self._writers.setdefault(name, lambda value: whole[0](value))
             written = {each["name"]: self._writer(each["type"]) for each in fields}
-            self._writers[name] = _writer_of_members({n: w for n, w in written.items() if w})
-            return self._writers[name]
+            whole.append(_writer_of_members({n: w for n, w in written.items() if w}))
+            self._writers[name] = whole[0]
+            return whole[0]
         if kind == "array":
-            write = self._writer(schema["items"])
-            return write and (lambda values: [write(value) for value in values])
+            of_item = self._writer(schema["items"])
+            return of_item and (lambda values: [of_item(value) for value in values])
         if kind == "map":
-            write = self._writer(schema["values"])
-            return write and (lambda members: {k: write(v) for k, v in members.items()})
+            of_value = self._writer(schema["values"])
+            return of_value and (lambda members: {k: of_value(v) for k, v in members.items()})
         write = _SCALARS[kind] if kind in _SCALARS else self._writers.get(kind)
         if isinstance(schema, dict) and "name" in schema:
             self._writers[schema["name"]] = write
         return write
 
-    def _columns(self):
+    def _columns(self) -> list[dict[str, Any]]:
         """Return the fields of its rows."""
         images = [each["type"] for each in self.parsed["fields"] if each["name"] in IMAGES]
         rows = [row for row in map(self._record_of, images) if row]
-        return (rows[0] if rows else self.parsed)["fields"]
+        fields: list[dict[str, Any]] = (rows[0] if rows else self.parsed)["fields"]
+        return fields
 
-    def _record_of(self, schema):
+    def _record_of(self, schema: Any) -> dict[str, Any] | None:
         """Return the record that a type is, or may be beside null; None if it is another."""
         schema = self._resolved(schema)
         return schema if isinstance(schema, dict) and schema["type"] == "record" else None
 
-    def _resolved(self, schema):
+    def _resolved(self, schema: Any) -> Any:
         if isinstance(schema, list):
             branches = [each for each in schema if each != "null"]
             if len(branches) != 1:
@@ -115,25 +126,27 @@ class Schema:
             schema = branches[0]
         return self._named.get(schema, schema) if isinstance(schema, str) else schema
 
-    def _connect_type(self, schema):
+    def _connect_type(self, schema: Any) -> str | None:
         """Return the type of a column: the semantic one, else Kafka Connect's; None if unknown."""
         schema = self._resolved(schema)
         if not isinstance(schema, dict):
-            return _TYPES.get(schema, schema)
+            named: str | None = _TYPES.get(schema, schema)
+            return named
         kind = schema["type"]
-        name = schema.get("connect.name") or _LOGICAL.get(schema.get(_LOGICAL_TYPE))
+        name: str | None = schema.get("connect.name")
+        name = name or _LOGICAL.get(schema.get(_LOGICAL_TYPE, ""))
         if name == _DECIMAL:
             return name + _digits(schema)
         if name is None and kind == "array":
             return f"array<{self._connect_type(schema['items']) or ''}>"
         return name or schema.get("connect.type") or _TYPES.get(kind, kind)
 
-    def _parameters(self, schema):
+    def _parameters(self, schema: Any) -> dict[str, Any]:
         schema = self._resolved(schema)
         return (isinstance(schema, dict) and schema.get("connect.parameters")) or {}
 
 
-def _digits(schema):
+def _digits(schema: dict[str, Any]) -> str:
     """Return the digits of a decimal as `canonical` wants them: (precision,scale)."""
     told = schema.get("connect.parameters") or {}
     precision = told.get("connect.decimal.precision", schema.get("precision", ""))
@@ -144,7 +157,7 @@ def _digits(schema):
 _LOGICAL_TYPE = "was.logicalType"
 
 
-def _without_logical_types(schema):
+def _without_logical_types(schema: Any) -> Any:
     """Return a schema in which fastavro sees no logical types, and names of them stay."""
     if isinstance(schema, list):
         return [_without_logical_types(each) for each in schema]
@@ -158,16 +171,16 @@ def _without_logical_types(schema):
     }
 
 
-def _writer_of_members(writers):
+def _writer_of_members(writers: Mapping[str, Writer]) -> Writer:
     """Return the function that writes the members of a record, each by its own."""
     return lambda record: record | {name: write(record[name]) for name, write in writers.items()}
 
 
-def _write_bytes(value):
+def _write_bytes(value: bytes) -> str:
     return b64encode(value).decode()
 
 
-def _write_any(value):
+def _write_any(value: Any) -> Any:
     """Write a value of which only itself says what it is."""
     if isinstance(value, bytes):
         return _write_bytes(value)
@@ -180,7 +193,7 @@ def _write_any(value):
     return value
 
 
-_SCALARS = {
+_SCALARS: dict[str, Writer | None] = {
     "bytes": _write_bytes,
     "fixed": _write_bytes,
     "float": lambda value: Number(float_text(value, True)),

@@ -1,5 +1,7 @@
 """What an ALTER TABLE does to its table and columns."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -26,13 +28,13 @@ class Statement:
     renamed_columns: list[Rename] = field(default_factory=list)
     altered_columns: list[Column] = field(default_factory=list)
 
-    def alter(self, name, is_added):
+    def alter(self, name: Name | None, is_added: bool) -> None:
         """Note that the statement adds the column `name` to its last table, or drops it."""
         if name is not None:
             number = len(self.tables) - 1
             self.altered_columns.append(Column(number, name.table_name, name.is_quoted, is_added))
 
-    def rename_column(self, names):
+    def rename_column(self, names: tuple[Name, Name] | None) -> None:
         if names:
             self.renamed_columns.append(Rename(*(name.table_name for name in names)))
             for name, is_added in zip(names, (False, True), strict=True):
@@ -42,7 +44,7 @@ class Statement:
 class AlterReader(Words):
     """Reads an ALTER TABLE behind its first word."""
 
-    def _alter(self, found):
+    def _alter(self, found: Statement) -> None:
         """Add what an ALTER TABLE does to `found`."""
         while self._peek().word in ("ONLINE", "OFFLINE", "IGNORE", "FOREIGN"):
             self._at += 1
@@ -70,7 +72,7 @@ class AlterReader(Words):
         while self._skip_to_next():
             verb = self._clause(found, verb)
 
-    def _skip_to_next(self):
+    def _skip_to_next(self) -> bool:
         """Move to the next clause of ALTER TABLE, or part of one in brackets; False at the last.
 
         It comes behind a comma. Db2 writes none, and there the word COLUMN tells it.
@@ -87,7 +89,7 @@ class AlterReader(Words):
             depth += (token.word == "(") - (token.word == ")")
         return False
 
-    def _clause(self, found, verb):
+    def _clause(self, found: Statement, verb: str | None) -> str | None:
         """Add what a clause does; return its verb, which SQL Server does not say again in a list.
 
         `verb` is that of the clause before.
@@ -117,7 +119,7 @@ class AlterReader(Words):
             return verb
         return verb if verb == "DROP" else None
 
-    def _rename(self, found):
+    def _rename(self, found: Statement) -> None:
         if self._take("COLUMN"):
             self._if_exists()
             found.rename_column(self._pair("TO"))
@@ -130,20 +132,20 @@ class AlterReader(Words):
         else:
             self._rename_table(found)
 
-    def _rename_table(self, found):
+    def _rename_table(self, found: Statement) -> None:
         name = self._name()
         if name is not None:
             found.renamed_tables.append(Rename(found.tables[-1].table_name, name.table_name))
 
-    def _pair(self, between):
+    def _pair(self, between: str | None) -> tuple[Name, Name] | None:
         """Return the next two names, with the word `between` them; nothing if they do not come."""
         previous = self._name()
         if previous is None or (between and not self._take(between)):
-            return ()
+            return None
         name = self._name()
-        return (previous, name) if name else ()
+        return (previous, name) if name else None
 
-    def _add(self, found):
+    def _add(self, found: Statement) -> str:
         is_column = self._take("COLUMN")
         self._if_exists()
         in_brackets = self._take("(")
@@ -153,18 +155,18 @@ class AlterReader(Words):
         self._take(")")
         return "ADD"
 
-    def _add_column(self, found, is_column=False):
+    def _add_column(self, found: Statement, is_column: bool = False) -> None:
         if is_column or not self._object_comes():
             found.alter(self._name(), is_added=True)
 
-    def _drop(self, found):
+    def _drop(self, found: Statement) -> str:
         if self._take("COLUMN"):
             return self._drop_columns(found)
         if not self._object_comes():
             self._drop_columns(found)
         return "DROP"
 
-    def _drop_columns(self, found):
+    def _drop_columns(self, found: Statement) -> str:
         self._if_exists()
         in_brackets = self._take("(")
         found.alter(self._name(), is_added=False)
@@ -173,7 +175,7 @@ class AlterReader(Words):
         self._take(")")
         return "DROP COLUMN"
 
-    def _object_comes(self):
+    def _object_comes(self) -> bool:
         """Whether an index, constraint or partition comes; a column may be called so, too."""
         follows = self._peek(1)
         return self._peek().word in _OBJECTS_OF_TABLES and (

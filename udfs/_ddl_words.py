@@ -1,6 +1,9 @@
 """The words of a DDL statement, and a reader that goes through them."""
 
+from __future__ import annotations
+
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,12 +40,13 @@ _TOKEN = re.compile(
 _COMMENT_MARK = re.compile(r"/\*|\*/")
 
 
-def tokenize(statement):
+def tokenize(statement: str) -> list[Token]:
     """Return names, words and marks of a statement, without blanks, comments and texts."""
     tokens = []
     at, nested = 0, True
     while at < len(statement):
         match = _TOKEN.match(statement, at)
+        assert match  # some branch takes each character
         at = match.end()
         kind = match.lastgroup
         if kind == "comment":
@@ -65,7 +69,7 @@ def tokenize(statement):
     return tokens
 
 
-def _end_of_comment(statement, start):
+def _end_of_comment(statement: str, start: int) -> int | None:
     """Return where a comment ends that may hold others, None if the marks do not pair up."""
     depth = 0
     for mark in _COMMENT_MARK.finditer(statement, start):
@@ -88,14 +92,14 @@ class Name(NamedTuple):
 class Words:
     """Goes through the tokens of a statement, from the first to the last."""
 
-    def __init__(self, tokens):
+    def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens, self._at = tokens, 0
 
-    def _peek(self, ahead=0):
+    def _peek(self, ahead: int = 0) -> Token:
         at = self._at + ahead
         return self._tokens[at] if at < len(self._tokens) else END
 
-    def _take(self, *words):
+    def _take(self, *words: str) -> bool:
         """Move behind the words if they come next; return whether they did."""
         for ahead, word in enumerate(words):
             if self._peek(ahead).word != word:
@@ -103,7 +107,7 @@ class Words:
         self._at += len(words)
         return True
 
-    def _skip_to(self, *words):
+    def _skip_to(self, *words: str) -> str | None:
         """Move behind the next of the words, or to the end; return the word."""
         while (token := self._peek()) is not END:
             self._at += 1
@@ -111,14 +115,14 @@ class Words:
                 return token.word
         return None
 
-    def _keyword(self, *words):
+    def _keyword(self, *words: str) -> bool:
         """`_take` for a word that may as well be a table's name, unless a name follows it."""
         token = self._peek(len(words))
         return (
             (token.is_name or token.word in ("(", ".")) and token.word != "." and self._take(*words)
         )
 
-    def _name(self):
+    def _name(self) -> Name | None:
         """Take `[[a.]b.]c` and return the Name `b.c`; None if no name comes."""
         parts = []
         self._take(".")  # MySQL allows `.t` for a table of the current database
@@ -134,5 +138,5 @@ class Words:
         qualifier, table = parts[-2:]
         return Name(qualifier.text, table.text, not qualifier.word, not table.word)
 
-    def _if_exists(self):
+    def _if_exists(self) -> bool:
         return self._take("IF", "EXISTS") or self._take("IF", "NOT", "EXISTS")

@@ -1,7 +1,12 @@
 """The rows of one Debezium message, with the types that its schema gives their columns."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 from udfs._debezium_values import canonical, is_unavailable
-from udfs._json_shapes import fit_document, is_beside_schema, misfit
+from udfs._json_shapes import Shape, fit_document, is_beside_schema, misfit
 from udfs._json_values import Refused, Repeating
 
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
@@ -20,17 +25,20 @@ class Rows:
         row: of a message that is one row, that row; None if it is null.
     """
 
-    def __init__(self, types=None, declared=None):
+    def __init__(
+        self, types: dict[str, str] | None = None, declared: dict[str, str] | None = None
+    ) -> None:
         self.types, self.declared, self.has_types = types, declared or {}, False
-        self.is_whole, self.row = True, None
+        self.is_whole = True
+        self.row: dict[str, Any] | None = None
 
-    def fit(self, found, shape):
+    def fit(self, found: Any, shape: Shape) -> dict[str, Any]:
         """Return a document of JsonConverter as `fit_document` does, its rows in canonical text."""
         if isinstance(found, dict):
             found = self._typed_row(found, shape.row) if shape.row else self._typed_message(found)
         return fit_document(found, shape)
 
-    def _typed_row(self, found, name):
+    def _typed_row(self, found: dict[str, Any], name: str) -> dict[str, Any]:
         if not is_beside_schema(found, name):
             return self.typed(found)
         if type(found) is Repeating:  # which is refused
@@ -39,7 +47,7 @@ class Rows:
         row = found[name]
         return {"schema": None, name: self.typed(row)} if isinstance(row, dict) else found
 
-    def _typed_message(self, found):
+    def _typed_message(self, found: dict[str, Any]) -> dict[str, Any]:
         """A message stands in `payload` beside its schema, or alone."""
         fields = _fields_of(found.get("schema")) or ()
         images = (each for each in fields if isinstance(each, dict) and each.get("field") in IMAGES)
@@ -53,7 +61,7 @@ class Rows:
             return found
         return typed if message is found else {"payload": typed}
 
-    def typed_images(self, message):
+    def typed_images(self, message: dict[str, Any]) -> dict[str, Any]:
         """Return a message with its images in canonical text, itself if nothing changes."""
         images = {part: message[part] for part in IMAGES if isinstance(message.get(part), dict)}
         typed = {part: self._typed(image, part == "after") for part, image in images.items()}
@@ -61,14 +69,15 @@ class Rows:
             return message
         return {**message, **typed}
 
-    def typed(self, row):
+    def typed(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row in canonical text, itself if nothing changes."""
         self.row = self._typed(row, True)
         return self.row
 
-    def _typed(self, row, counts):
+    def _typed(self, row: dict[str, Any], counts: bool) -> dict[str, Any]:
         self.has_types = self.types is not None
-        types, typed = self.types or {}, {}
+        types = self.types or {}
+        typed: dict[str, Any] = {}
         for name, value in row.items():
             kind = types.get(name, "")
             if value is not None and is_unavailable(value, kind, self.declared.get(name)):
@@ -78,7 +87,9 @@ class Rows:
         is_same = len(typed) == len(row) and all(typed[name] is row[name] for name in row)
         return row if is_same else typed
 
-    def _learn(self, fields, is_added=lambda column: False):
+    def _learn(
+        self, fields: list[Any] | None, is_added: Callable[[str], bool] = lambda column: False
+    ) -> None:
         """Take the types of columns out of the fields of a schema, but of those that are added."""
         if fields is None:
             return
@@ -92,7 +103,7 @@ class Rows:
         self.declared = {name: text for name, text in told.items() if isinstance(text, str)}
 
 
-def _fields_of(schema):
+def _fields_of(schema: Any) -> list[Any] | None:
     """Return the fields of a schema, None if there is none, or it has none."""
     if schema is None:
         return None
@@ -104,13 +115,13 @@ def _fields_of(schema):
     return fields
 
 
-def _misplaced(found, expected):
+def _misplaced(found: Any, expected: str) -> Refused:
     refused = misfit(expected, found)
     refused.path = ["schema"]
     return refused
 
 
-def type_of(schema):
+def type_of(schema: dict[str, Any]) -> str:
     """Return the type of a column, as `canonical` wants it; Connect's type without a name."""
     name, kind = schema.get("name"), schema.get("type")
     if name == DECIMAL:
@@ -121,6 +132,6 @@ def type_of(schema):
     return str(name or kind or "")
 
 
-def _parameters(schema):
+def _parameters(schema: dict[str, Any]) -> dict[str, Any]:
     told = schema.get("parameters")
     return told if isinstance(told, dict) else {}

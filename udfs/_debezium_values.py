@@ -5,10 +5,14 @@ decimal has its digits behind it, `org.apache.kafka.connect.data.Decimal(10,2)`,
 its elements, `array<int32>`. A value is what a reader of JSON gives; bytes are a text in Base64.
 """
 
+from __future__ import annotations
+
 import base64
 import re
 import struct
+from collections.abc import Callable
 from hashlib import md5
+from typing import Any
 from uuid import UUID
 
 from udfs._avro_refused import Refused
@@ -22,6 +26,7 @@ from udfs._avro_text import (
 )
 from udfs._json_values import json_text
 
+Writer = Callable[[Any, str], str | None]
 PLACEHOLDER = "__debezium_unavailable_value"
 _BYTES = PLACEHOLDER.encode()
 _IN_BASE64 = base64.b64encode(_BYTES).decode()
@@ -49,7 +54,7 @@ _ENDLESS = {
 }
 
 
-def canonical(value, kind):
+def canonical(value: Any, kind: str) -> Any:
     """Return the canonical text of a value of a type, or the value if its text is that.
 
     A value that is not of its type becomes a text that no cast takes for one, `not Date: true`. A
@@ -68,14 +73,14 @@ def canonical(value, kind):
     return value if written is None else written
 
 
-def text_of(value):
+def text_of(value: Any) -> str | None:
     """Return a value as Spark's `from_json` writes it into a map of texts."""
     if value is None or type(value) is str:
         return value
     return str(value) if isinstance(value, str) else json_text(value)
 
 
-def is_unavailable(value, kind, declared=None):
+def is_unavailable(value: Any, kind: str, declared: str | None = None) -> bool:
     """Tell whether a value is Debezium's placeholder for one that PostgreSQL has not sent.
 
     `declared` is the placeholder of the column as its schema says it, None if it does not. Lists
@@ -94,7 +99,7 @@ def is_unavailable(value, kind, declared=None):
     return len(value) == len(_BYTES) and _are_its_bytes(value, kind)
 
 
-def _are_its_bytes(values, kind):
+def _are_its_bytes(values: list[Any], kind: str) -> bool:
     """Decimals have a scale, floats a zero behind the point: their digits are multiples."""
     if kind == "array<boolean>":
         return all(value is True for value in values)
@@ -108,36 +113,36 @@ def _are_its_bytes(values, kind):
     )
 
 
-def _digits_of(value):
+def _digits_of(value: Any) -> int:
     if isinstance(value, dict):
         value = value["value"]
     if type(value) is str:
         return int.from_bytes(_from_base64(value), "big")
-    return int(text_of(value).replace(".", ""))
+    return int(str(text_of(value)).replace(".", ""))
 
 
-def _boolean(value, kind):
+def _boolean(value: Any, kind: str) -> str | None:
     if type(value) is bool:
         return "1" if value else "0"
     return {"true": "1", "false": "0"}.get(value) if type(value) is str else None
 
 
-def _from_base64(value):
+def _from_base64(value: Any) -> bytes:
     if type(value) is not str:
         raise ValueError(value)
     return base64.b64decode(value, validate=True)
 
 
-def _hex(value, kind):
+def _hex(value: Any, kind: str) -> str:
     return _from_base64(value).hex()
 
 
-def _bits(value, kind):
+def _bits(value: Any, kind: str) -> str:
     """Bits are bytes, the lowest first."""
     return str(int.from_bytes(_from_base64(value), "little"))
 
 
-def _decimal(value, kind):
+def _decimal(value: Any, kind: str) -> str:
     """Write a decimal: a text is Base64, a number the number (`decimal.format` NUMERIC)."""
     scale = int(kind.partition("(")[2].rstrip(")").rpartition(",")[2])
     if type(value) is str:
@@ -147,19 +152,19 @@ def _decimal(value, kind):
     return f"{whole}.{fraction}" if fraction else whole
 
 
-def _plain_number(value):
+def _plain_number(value: Any) -> str:
     if isinstance(value, (bool, list, dict)) or type(value) is str:
         raise ValueError(value)
     return plain_decimal(str(value))
 
 
-def _variable_decimal(value, kind):
+def _variable_decimal(value: Any, kind: str) -> str:
     if not isinstance(value, dict):
         return _plain_number(value)
     return _scaled(value["value"], int(value["scale"]))
 
 
-def _scaled(text, scale):
+def _scaled(text: Any, scale: int) -> str:
     """Write an integer in Base64, two's complement, with its decimal point."""
     if abs(scale) > MOST_DIGITS:
         raise ValueError(scale)
@@ -171,7 +176,7 @@ def _scaled(text, scale):
     return f"{sign}{digits[:-scale]}.{digits[-scale:]}"
 
 
-def _wkb(value, kind):
+def _wkb(value: Any, kind: str) -> str:
     """Write a geometry's well-known binary; a point may have its coordinates alone."""
     wkb = value.get("wkb")
     if wkb is None:
@@ -179,14 +184,14 @@ def _wkb(value, kind):
     return _from_base64(wkb).hex()
 
 
-def _day(value, kind):
+def _day(value: Any, kind: str) -> str:
     return day_text(_integer(value))
 
 
-def _time_of(digits):
+def _time_of(digits: int) -> Writer:
     """Return the writer of a time that is counted in 10 ** -digits seconds."""
 
-    def write_time(value, kind):
+    def write_time(value: Any, kind: str) -> str:
         number = _integer(value)
         seconds, part = divmod(abs(number), 10**digits)
         clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
@@ -195,19 +200,20 @@ def _time_of(digits):
     return write_time
 
 
-def _moment_of(digits):
+def _moment_of(digits: int) -> Writer:
     """Return the writer of a wall clock that is counted in 10 ** -digits seconds since 1970."""
 
-    def write_moment(value, kind):
+    def write_moment(value: Any, kind: str) -> str:
         number = _integer(value)
         if number in _ENDLESS[digits]:
             return "infinity" if number > 0 else "-infinity"
-        return epoch_text(*divmod(number, 10**digits), digits)
+        seconds, part = divmod(number, 10**digits)
+        return epoch_text(seconds, part, digits)
 
     return write_moment
 
 
-def _zoned(value, kind):
+def _zoned(value: Any, kind: str) -> str | None:
     """A moment in UTC ends with Z; another offset belongs to the value."""
     found = _MOMENT.fullmatch(value)
     if found is None:
@@ -217,21 +223,21 @@ def _zoned(value, kind):
     return written if zone == "Z" else f"{written} {zone}"
 
 
-def _iso_date(value, kind):
+def _iso_date(value: Any, kind: str) -> str | None:
     found = _ISO_DATE.fullmatch(value)
     return found and found[1].removeprefix("+")
 
 
-def _iso_time(value, kind):
+def _iso_time(value: Any, kind: str) -> str | None:
     found = _ISO_TIME.fullmatch(value)
     return found and found[1] + _trimmed(found[2])
 
 
-def _trimmed(fraction):
+def _trimmed(fraction: str | None) -> str:
     return (fraction or "").rstrip("0").rstrip(".")
 
 
-def _structured(value, kind):
+def _structured(value: Any, kind: str) -> str | None:
     """Write a date, a time or both that come as an object of their parts."""
     if special := value.get("specialValue"):
         return {"POSITIVE_INFINITY": "infinity", "NEGATIVE_INFINITY": "-infinity"}[special]
@@ -239,15 +245,15 @@ def _structured(value, kind):
     if "year" in value:
         parts.append(date_text(value["year"], value["month"], value["day"]))
     if "hour" in value:
-        clock = (value[name] for name in ("hour", "minute", "second"))
-        parts.append(time_text(*clock, value.get("nanos") or 0, 9, 24))
+        hour, minute, second = (value[name] for name in ("hour", "minute", "second"))
+        parts.append(time_text(hour, minute, second, value.get("nanos") or 0, 9, 24))
     if offset := value.get("offsetSeconds"):
         minutes = abs(offset) // 60
         parts.append(f"{'-' if offset < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}")
     return " ".join(parts) or None
 
 
-def _integer(value):
+def _integer(value: Any) -> int:
     if type(value) is int:
         return value
     found = _INTEGER.fullmatch(str(value))
@@ -258,7 +264,7 @@ def _integer(value):
 
 _TIME, _CONNECT, _DATA = "io.debezium.time.", "org.apache.kafka.connect.data.", "io.debezium.data."
 _TIMES = (_TIME, *(f"{_CONNECT}{name}" for name in ("Date", "Time")))
-_WRITERS = {
+_WRITERS: dict[str, Writer] = {
     "boolean": _boolean,
     "bytes": _hex,
     f"{_CONNECT}Decimal": _decimal,

@@ -1,12 +1,16 @@
 """Read JSON so that nothing of it is lost: quickly where that is possible, slowly else."""
 
+from __future__ import annotations
+
 import json
 import re
 import sys
 from itertools import chain
+from typing import Any, NoReturn
 
 import jiter
 
+from udfs._json_shapes import FitDocument, Shape
 from udfs._json_values import BLANKS, Number, Refused, Repeating, twice, walk, write
 
 # As deep as Spark's reader goes. A JSON column of MySQL has 100 levels at most.
@@ -15,7 +19,7 @@ MOST_LEVELS = 1000
 _MINUS_ZERO = re.compile(rb"-0(?<=[\[:,\s]-0)[\]},\s]")
 
 
-def read_quickly(document):
+def read_quickly(document: bytes) -> Any:
     """Return what jiter reads, None if it refuses the bytes or would alter a number."""
     if _MINUS_ZERO.search(document):
         return None
@@ -35,11 +39,11 @@ def read_quickly(document):
 _SMALL_NUMBERS = {str(number): Number(number) for number in range(100)}
 
 
-def _number(text):
+def _number(text: str) -> Number:
     return _SMALL_NUMBERS.get(text) or Number(text)
 
 
-def _members(pairs):
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
@@ -53,7 +57,7 @@ def _members(pairs):
     return repeating
 
 
-def read_slowly(value, shape, fit):
+def read_slowly(value: bytes, shape: Shape, fit: FitDocument) -> tuple[str, dict[str, Any]]:
     """Read what jiter does not: repeated keys of equal value, long integers, deep nesting.
     The rest gets its reason here."""
     try:
@@ -76,7 +80,7 @@ def read_slowly(value, shape, fit):
         sys.setrecursionlimit(limit)
 
 
-def _decoded(text):
+def _decoded(text: str) -> Any:
     decoder = json.JSONDecoder(
         object_pairs_hook=_members,
         parse_int=_number,
@@ -96,13 +100,13 @@ def _decoded(text):
     return found
 
 
-def _refuse_constant(name, text):
+def _refuse_constant(name: str, text: str) -> NoReturn:
     found = re.finditer(rf'"(?:[^"\\]++|\\.)*+"|{name}', text)
     start = next(match.start() for match in found if match[0] == name)
     raise Refused("not_json", f"{name} at character {start + 1} is no JSON number")
 
 
-def _not_utf8(value, error):
+def _not_utf8(value: bytes, error: UnicodeDecodeError) -> str:
     found = f"byte {value[error.start]:#04x} at offset {error.start} of {len(value)}"
     if value[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return f"a BOM of UTF-16: {value[:2].hex(' ')}; the value has to be UTF-8"
@@ -111,11 +115,11 @@ def _not_utf8(value, error):
     return f"no UTF-8: {found}, {error.reason}"
 
 
-def _header(value):
+def _header(value: bytes) -> str:
     return f"a registry header: {value[:5].hex(' ')}"
 
 
-def _not_json(text, error):
+def _not_json(text: str, error: json.JSONDecodeError) -> str:
     """Say what the decoder stumbled over; it counts characters from 0, people from 1."""
     said = error.msg.removesuffix(" at").removesuffix(" starting")
     if error.pos >= len(text.rstrip(BLANKS)) or said == "Unterminated string":
@@ -128,7 +132,7 @@ def _not_json(text, error):
 _BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[][{}]', re.DOTALL)
 
 
-def _check_depth(text):
+def _check_depth(text: str) -> None:
     depth = 0
     for match in _BRACKETS.finditer(text):
         sign = match[0]
@@ -141,7 +145,7 @@ def _check_depth(text):
             depth -= 1
 
 
-def _check_members(found):
+def _check_members(found: Any) -> None:
     """Refuse a document in which an object has a key twice with different values."""
     for value, path in walk(found):
         if type(value) is Repeating and value.is_ambiguous:
@@ -151,7 +155,7 @@ def _check_members(found):
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def _check_characters(text, found):
+def _check_characters(text: str, found: Any) -> None:
     """Refuse a document with half of a surrogate pair, which is no character."""
     if not _HALF.search(text):
         return

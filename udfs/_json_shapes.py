@@ -1,21 +1,30 @@
 """Fit a JSON document to the fields that `from_json` reads."""
 
+from __future__ import annotations
+
 import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from udfs._json_values import BLANKS, Refused, Repeating, json_text, kind_of, twice
 
+# Returns the value of a member as `from_json` has to read it.
+Fit = Callable[[Any], Any]
 # What `from_json` turns into the same text. Integers are: it has them as big as they come.
 _PLAIN = frozenset((str, int, bool, type(None)))
 _SHAPE_TOKENS = re.compile(r'\s*("[^"]*"|`[^`]*`|\w+|[<>,:])')
 
 
-class Shape(dict):
+class Shape(dict[str, Fit]):
     """{member: function}; a document that has no schema beside it is the value of `row`."""
 
-    row = None
+    row: str | None = None
 
 
-def shape_of(fields):
+FitDocument = Callable[[Any, Shape], dict[str, Any]]
+
+
+def shape_of(fields: str) -> Shape:
     """Return the Shape of the fields of a `from_json`: names with `string`, `map<string, string>`,
     `array<...>` and `struct<...>`; a `comment` says what a string has to be, and that a map may
     be the document, or the only row of a list.
@@ -31,7 +40,7 @@ def shape_of(fields):
     return shape
 
 
-def _shape_of_members(tokens):
+def _shape_of_members(tokens: list[str]) -> dict[str, Fit]:
     members = {}
     while tokens and tokens[0] != ">":
         name = tokens.pop(0).strip("`")
@@ -43,7 +52,7 @@ def _shape_of_members(tokens):
     return members
 
 
-def _shape_of_type(tokens):
+def _shape_of_type(tokens: list[str]) -> Fit:
     kind = tokens.pop(0).lower()
     if kind == "string":
         expected = "a text"
@@ -67,8 +76,8 @@ def _shape_of_type(tokens):
     return shape
 
 
-def _scalar(expected):
-    def fit_scalar(value):
+def _scalar(expected: str) -> Fit:
+    def fit_scalar(value: Any) -> Any:
         if type(value) in _PLAIN:
             return value
         if isinstance(value, (list, dict)):
@@ -78,8 +87,8 @@ def _scalar(expected):
     return fit_scalar
 
 
-def _list(fit):
-    def fit_list(values):
+def _list(fit: Fit) -> Fit:
+    def fit_list(values: Any) -> list[Any] | None:
         if values is None:
             return None
         if not isinstance(values, list):
@@ -97,11 +106,11 @@ def _list(fit):
     return fit_list
 
 
-def _struct(members):
+def _struct(members: Mapping[str, Fit]) -> Fit:
     return lambda value: None if value is None else fit_members(value, members)
 
 
-def fit_document(found, shape):
+def fit_document(found: Any, shape: Shape) -> dict[str, Any]:
     """Return a document as `from_json` has to read it, the same object if nothing changes."""
     if isinstance(found, dict):
         is_row = shape.row and not is_beside_schema(found, shape.row)
@@ -114,7 +123,7 @@ def fit_document(found, shape):
     raise Refused("not_json", f"one JSON object expected, found {kind}")
 
 
-def is_beside_schema(found, name):
+def is_beside_schema(found: dict[str, Any], name: str) -> bool:
     """Whether a document is a schema and a value, as Kafka Connect's JsonConverter writes them.
 
     A row may have columns of these names; of its values none is an object.
@@ -127,7 +136,7 @@ def is_beside_schema(found, name):
     )
 
 
-def fit_members(value, members):
+def fit_members(value: Any, members: Mapping[str, Fit]) -> dict[str, Any]:
     """Return an object whose members are of `members`, the same object if nothing changes."""
     if not isinstance(value, dict):
         raise misfit("an object", value)
@@ -150,7 +159,7 @@ def fit_members(value, members):
     return {name: changed.get(name, value[name]) for name in members if name in value}
 
 
-def fit_row(row):
+def fit_row(row: Any) -> dict[str, Any] | None:
     """Return a row of values (or null), the same object if nothing changes."""
     if row is None:
         return None
@@ -163,12 +172,12 @@ def fit_row(row):
     }
 
 
-def fit_lone_row(row):
+def fit_lone_row(row: Any) -> dict[str, Any] | None:
     """Return a row of values, which may be the document, as `fit_row` does."""
     return fit_row(row)
 
 
-def fit_listed_row(row):
+def fit_listed_row(row: Any) -> dict[str, Any] | None:
     """Return a row of values, which may be the only one of a list, as `fit_row` does."""
     if not isinstance(row, list):
         return fit_row(row)
@@ -177,6 +186,6 @@ def fit_listed_row(row):
     return fit_row(row[0])
 
 
-def misfit(expected, value):
+def misfit(expected: str, value: Any) -> Refused:
     """Return the refusal of a value that is not of its field's type."""
     return Refused("wrong_type", f"expected {expected}, found {kind_of(value)}")

@@ -1,8 +1,13 @@
 """The row of an OceanBase record, and what it says of its shards."""
 
-from udfs._avro_images import check_length, completed, field_names, refused_column
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from udfs._avro_images import Image, check_length, completed, field_names, refused_column
 from udfs._avro_refused import Refused
-from udfs._oceanbase_values import PLAIN, unknown
+from udfs._oceanbase_values import PLAIN, Converter, unknown
 
 # Images come in place, or as a part of their bytes.
 IMAGES = (("beforeImages", "beforeImageBytes"), ("afterImages", "afterImageBytes"))
@@ -11,11 +16,11 @@ MAY_BE_SHARDS = frozenset(("INSERT", "UPDATE", "DELETE", None))
 MOST_SHARDS = 100_000
 
 
-def is_in_bytes(record):
+def is_in_bytes(record: dict[str, Any]) -> bool:
     return any(record.get(raw) for _, raw in IMAGES)
 
 
-def shard_of(record):
+def shard_of(record: dict[str, Any]) -> tuple[int, int] | None:
     """Return (total, index) if the record is one shard of several, None if it is whole."""
     total, index = record.get("total", -1), record.get("index", -1)
     in_bytes = is_in_bytes(record)
@@ -34,7 +39,7 @@ def shard_of(record):
     return (total, index) if total > 1 else None
 
 
-def check_set(records):
+def check_set(records: Sequence[dict[str, Any]]) -> None:
     """Refuse shards that are not all shards of one record in their order."""
     first = records[0]
     for number, record in enumerate(records):
@@ -46,26 +51,31 @@ def check_set(records):
             raise Refused("wrong_type", f"not all shards of a record in order: {found}")
 
 
-def _bare(value):
+def _bare(value: Any) -> Any:
     """The value out of the (name, value) that a named branch of a union comes as."""
     return value[1] if type(value) is tuple else value
 
 
-def row_of(record, images, converters, shard):
+def row_of(
+    record: dict[str, Any],
+    images: Iterable[list[Any] | None],
+    converters: Mapping[str, Converter],
+    shard: tuple[int, int] | None,
+) -> tuple[Any, ...]:
     operation = _bare(record["operation"])
     source = _bare(record.get("source"))
     fields = record["fields"]
     names = None if fields is None else field_names(fields)
     types = {f["name"]: str(f["dataTypeNumber"]) for f in fields} if fields else None
 
-    read = []
+    read: list[Any] = []
     for (part, _), image in zip(IMAGES, images, strict=True):
         if image is None:
             read += None, None
         elif names is None:
             raise Refused("wrong_type", f"{part} of {operation} comes without fields")
         else:
-            read += _image_of(image, names, part, converters, types)
+            read += _image_of(image, names, part, converters, types or {})
     before, before_is_complete, after, after_is_complete = read
     after, after_is_complete = completed(
         operation, names, before, before_is_complete, after, after_is_complete
@@ -96,7 +106,7 @@ def row_of(record, images, converters, shard):
     )
 
 
-def _key_columns(indexes, names):
+def _key_columns(indexes: Sequence[int] | None, names: Sequence[str] | None) -> list[str] | None:
     if not indexes or names is None:
         return None
     for index in indexes:
@@ -106,11 +116,17 @@ def _key_columns(indexes, names):
     return [names[index] for index in indexes]
 
 
-def _image_of(image, names, part, converters, types):
+def _image_of(
+    image: Sequence[Any],
+    names: Sequence[str],
+    part: str,
+    converters: Mapping[str, Converter],
+    types: dict[str, str],
+) -> tuple[Image, bool]:
     """Return {column: canonical text} and whether every column of the row is in it; put the types
     that the image tells into `types`."""
     check_length(image, names, part)
-    row = {}
+    row: Image = {}
     name = None
     try:
         # Not strict: the end of an image may be missing.

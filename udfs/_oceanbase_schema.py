@@ -1,14 +1,16 @@
 """The OceanBase records of an .avsc."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from io import BytesIO
+from typing import Any
 
-from fastavro import schemaless_reader
-
-from udfs._avro_reader import Reader, RepeatedPart, avro_reason, record_of
+from udfs._avro_reader import Reader, RepeatedPart, avro_reason, read_record, record_of
 from udfs._avro_refused import Refused, checked_value
 from udfs._avro_types import Types
 from udfs._oceanbase_rows import IMAGES, MAY_BE_SHARDS, check_set, is_in_bytes, row_of, shard_of
-from udfs._oceanbase_values import CONVERTERS, float_of_bytes
+from udfs._oceanbase_values import CONVERTERS, Converter, float_of_bytes
 
 # Avro types (null aside) that the fields we read may have; a record is known by its fields, the
 # values of images by the last part of their type's name. Namespaces are the user's.
@@ -34,7 +36,7 @@ _OPTIONAL = {
     "beforeImageBytes": "bytes",
     "afterImageBytes": "bytes",
 }
-_VALUES = {
+_VALUES: dict[str, dict[str, str]] = {
     "StringObject": {"value": "string"},
     "DecimalObject": {"value": "string"},
     "DateObject": dict.fromkeys(("year", "month", "day"), "int"),
@@ -51,20 +53,20 @@ _VALUES = {
     "GeometryValue": {"wkb": "bytes"},
 }
 # The same four bytes as a float, but told from a double when it is read.
-_FLOAT = {"type": "fixed", "name": "float", "size": 4}
+_FLOAT: dict[str, Any] = {"type": "fixed", "name": "float", "size": 4}
 
 
 class Schema:
     """The OceanBase records of a schema's text. Raises ValueError if it describes none."""
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         types = Types(text)
         record = types.find_record(_RECORD, _OPTIONAL)
         fields = record["fields"]
         by_name = {field["name"]: field["type"] for field in fields}
         types.require(by_name.get("source", []), {"sourceType": "enum"})
         types.require(by_name["fields"], {"name": "string", "dataTypeNumber": "int long"})
-        self._converters = {_FLOAT["name"]: float_of_bytes}
+        self._converters: dict[str, Converter] = {_FLOAT["name"]: float_of_bytes}
         self._arrays = {}
         for part, _ in IMAGES:
             self._arrays[part] = next(t for t in _branches(by_name[part]) if t != "null")
@@ -76,9 +78,10 @@ class Schema:
         self._reader = Reader(record, fields, types.named)
         self._peek = _Peek(record, types.named) if {"total", "index"} <= by_name.keys() else None
 
-    def _prepare_values(self, types, column):
+    def _prepare_values(self, types: Types, column: dict[str, Any]) -> None:
         types.require(column, {"type_info": "enum"})
-        holder = next((field for field in column["fields"] if field["name"] == "value"), {})
+        fields = (field for field in column["fields"] if field["name"] == "value")
+        holder: dict[str, Any] = next(fields, {})
         if not isinstance(holder.get("type"), list):
             raise ValueError(f"{column['name']} lacks value (union)")
         for at, branch in enumerate(holder["type"]):
@@ -90,18 +93,18 @@ class Schema:
                 self._converters[value["name"]] = CONVERTERS[kind]
                 types.require(value, _VALUES[kind])
 
-    def row(self, value):
+    def row(self, value: bytes) -> tuple[Any, ...]:
         """Return the row of one datum; Refused if it is none."""
         record, _ = self._reader.read(value)
         shard = shard_of(record)
-        images = [record[part] for part, _ in IMAGES]
+        images: list[list[Any] | None] = [record[part] for part, _ in IMAGES]
         if shard is None and is_in_bytes(record):  # all of it in one shard
             images = self._images([record])
         elif shard:
-            images = None, None
+            images = [None, None]
         return row_of(record, images, self._converters, shard)
 
-    def assembled_row(self, values):
+    def assembled_row(self, values: Sequence[bytes]) -> tuple[Any, ...]:
         """Return the row of a record whose shards are `values`, in their order."""
         records = []
         for number, value in enumerate(values):
@@ -119,18 +122,18 @@ class Schema:
             raise Refused("wrong_type", f"none of the {len(values)} shards carries fields")
         return row_of(header, self._images(records), self._converters, None)
 
-    def _images(self, records):
+    def _images(self, records: Sequence[dict[str, Any]]) -> list[list[Any] | None]:
         images = []
         for part, raw in IMAGES:
             data = b"".join(record.get(raw, b"") for record in records)
             images.append(self._image(part, data) if data else None)
         return images
 
-    def _image(self, part, data):
+    def _image(self, part: str, data: bytes) -> list[Any]:
         stream = BytesIO(data)
         schema = {**self._reader.record, "fields": [{"name": part, "type": self._arrays[part]}]}
         try:
-            image = schemaless_reader(stream, schema, None, return_named_type=True)[part]
+            image: list[Any] = read_record(stream, schema, None, return_named_type=True)[part]
         except Exception as error:  # noqa: BLE001 - bytes raise anything
             why = avro_reason(error)
             detail = f"{part}, {len(data)} bytes out of shards, cannot be read: {why}"
@@ -140,7 +143,7 @@ class Schema:
             raise Refused("not_avro", detail)
         return image
 
-    def shard(self, value):
+    def shard(self, value: bytes | None) -> tuple[int, int, int] | None:
         """Return (id, total, index) of a shard, None for any other record."""
         if self._peek is None or not value or self._peek.is_whole(value):
             return None
@@ -149,7 +152,7 @@ class Schema:
         return total_and_index and (record["id"], *total_and_index)
 
 
-def _branches(avro_type):
+def _branches(avro_type: Any) -> list[Any]:
     return avro_type if isinstance(avro_type, list) else [avro_type]
 
 
@@ -157,7 +160,7 @@ class _Peek:
     """Looks whether a record has an image in place, at a fraction of the cost of reading it: that
     needs the fields before the images, and most of them are the same in all records of a table."""
 
-    def __init__(self, record, named):
+    def __init__(self, record: dict[str, Any], named: dict[str, Any]) -> None:
         fields = record["fields"]
         names = [field["name"] for field in fields]
         images = names.index("beforeImages")
@@ -169,23 +172,24 @@ class _Peek:
         self._row = record_of(record, fields[:split], named)
         self._table = RepeatedPart(record, fields[split:images], named)
 
-    def is_whole(self, value):
+    def is_whole(self, value: bytes) -> bool:
         """Return whether the record is no shard, False if only all of it can tell."""
         if not self._works:
             return False
         stream = BytesIO(value)
-        row = schemaless_reader(stream, self._row, None)
+        row = read_record(stream, self._row, None)
         if row["operation"] not in MAY_BE_SHARDS:
             return True
         self._table.read(stream, value, (row["schemaName"], row["tableName"]))
         at = stream.tell()
+        branch: int
         for branch, null in zip(value[at : at + 2], self._nulls, strict=False):
             if branch != null:
                 return branch < 0x80  # beyond, null might be spelled in more bytes than it needs
         return False
 
 
-def _null_branch(avro_type):
+def _null_branch(avro_type: Any) -> int | None:
     """The byte that says null in a union, None if there is none."""
     branches = list(_branches(avro_type))
     return 2 * branches.index("null") if len(branches) > 1 and "null" in branches else None

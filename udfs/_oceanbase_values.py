@@ -3,9 +3,13 @@
 Each function takes (body, type_info) and returns text.
 """
 
+from __future__ import annotations
+
 import re
 import struct
+from collections.abc import Callable
 from datetime import datetime
+from typing import Any, NoReturn
 from zoneinfo import ZoneInfo
 
 from udfs._avro_refused import Refused, remembered
@@ -18,24 +22,27 @@ from udfs._avro_text import (
     time_text,
 )
 
+Body = dict[str, Any]
+Converter = Callable[[Any, str], str]
 
-def unknown(body, kind):
+
+def unknown(body: Any, kind: str) -> NoReturn:
     raise Refused("wrong_type", f"{kind} in a branch that is not documented: {str(body)[:100]}")
 
 
-def _number(value, _kind):
+def _number(value: int, _kind: str) -> str:
     return str(value)
 
 
-def _boolean(value, _kind):
+def _boolean(value: bool, _kind: str) -> str:
     return "1" if value else "0"
 
 
-def _double(value, kind):
+def _double(value: float, kind: str) -> str:
     return float_text(value, kind == "FLOAT")
 
 
-def float_of_bytes(body, _kind):
+def float_of_bytes(body: bytes, _kind: str) -> str:
     return float_text(struct.unpack("<f", body)[0], is_single=True)
 
 
@@ -48,7 +55,7 @@ _NOT_BYTES = frozenset(
 )
 
 
-def _bytes(value, kind):
+def _bytes(value: bytes, kind: str) -> str:
     if kind == "STRING":
         return characters(value, "utf8")
     if kind in _NOT_BYTES:
@@ -56,41 +63,45 @@ def _bytes(value, kind):
     return value.hex()
 
 
-def _string(value, kind):
+def _string(value: str, kind: str) -> str:
     return plain_decimal(value) if kind == "DECIMAL" else value
 
 
-def _as_sent(body, _kind):
-    return body["value"]
+def _as_sent(body: Body, _kind: str) -> str:
+    text: str = body["value"]
+    return text
 
 
-def _decimal(body, _kind):
+def _decimal(body: Body, _kind: str) -> str:
     return plain_decimal(body["value"])
 
 
-def _date(body, _kind):
+def _date(body: Body, _kind: str) -> str:
     return date_text(body["year"], body["month"], body["day"])
 
 
-def _time(body, _kind):
+def _time(body: Body, _kind: str) -> str:
     text = time_text(body["hours"], body["minutes"], body["seconds"], body["nanos"], 9, 10**6)
     return "-" + text if body["negative"] and text.strip("0:.") else text
 
 
-def _datetime(body, kind):
+def _datetime(body: Body, kind: str) -> str:
     clock = time_text(body["hours"], body["minutes"], body["seconds"], body["nanos"], 9, 24)
     return f"{_date(body, kind)} {clock}"
 
 
-def _timestamp(body, _kind):
+def _timestamp(body: Body, _kind: str) -> str:
     """UTC, or with a zone its wall clock and its name. A zone that nobody knows here is given up
     for UTC, and the text says so: the moment is right, and no reader takes it for another."""
     seconds, nanos, zone = body["seconds"], body["nanos"], body["timezone"]
     if not zone:
         return epoch_text(seconds, nanos, 9)
     try:
-        offset = _offset(zone)(seconds)
+        of_zone = _offset(zone)
+        offset = None if of_zone is None else of_zone(seconds)
     except (TypeError, ValueError, OverflowError, OSError):
+        offset = None
+    if offset is None:
         return epoch_text(seconds, nanos, 9) + " UTC"
     return f"{epoch_text(seconds + offset, nanos, 9)} {zone}"
 
@@ -101,7 +112,7 @@ _LOCAL_ZONES = frozenset(("localtime", "posixrules", "Factory"))
 
 
 @remembered
-def _offset(zone):
+def _offset(zone: str) -> Callable[[int], int] | None:
     """Return what gives the offset of a zone for seconds since 1970, None for unknown zones."""
     if match := _OFFSET.fullmatch(zone):
         sign, hours, minutes, seconds = match.groups("0")
@@ -113,14 +124,19 @@ def _offset(zone):
         found = ZoneInfo(zone)
     except (LookupError, ValueError, OSError):
         return None
-    return lambda seconds: int(datetime.fromtimestamp(seconds, found).utcoffset().total_seconds())
+
+    def offset_of(seconds: int) -> int:
+        offset = datetime.fromtimestamp(seconds, found).utcoffset()
+        return int(offset.total_seconds()) if offset else 0
+
+    return offset_of
 
 
 _NUMBER_OF_BITS = re.compile(r"0|[1-9][0-9]{0,19}")
 _LITERAL_BITS = re.compile(r"(?:[bB]'([01]+)'|0b([01]+))")
 
 
-def _bit(body, _kind):
+def _bit(body: Body, _kind: str) -> str:
     """Unsigned integer. The document does not say whether `value` holds bits or a number, but the
     two can be told: zeros and ones as many as bit_length are bits, since as a number they would
     need more bits (10 does not fit into two) or begin with a zero, which no number does.
@@ -139,10 +155,11 @@ def _bit(body, _kind):
     return str(number)
 
 
-def _enum_or_set(body, kind):
+def _enum_or_set(body: Body, kind: str) -> str:
     """The label(s). Digits are an ordinal (ENUM) or a mask of labels (SET), unless they are
     labels themselves."""
-    text, labels = body["value"], body["defines"]
+    text: str = body["value"]
+    labels: list[str] = body["defines"]
     if not labels or text in labels or not (text.isdecimal() and text.isascii()):
         return text
     if kind == "ENUM" and len(text) <= 10 and int(text) <= len(labels):
@@ -152,12 +169,19 @@ def _enum_or_set(body, kind):
     raise Refused("wrong_type", f"{text[:100]!r} is none of the {len(labels)} labels of {kind}")
 
 
-def _geometry(body, _kind):
-    return body["wkb"].hex()
+def _geometry(body: Body, _kind: str) -> str:
+    data: bytes = body["wkb"]
+    return data.hex()
 
 
-PLAIN = {bool: _boolean, int: _number, float: _double, bytes: _bytes, str: _string}
-CONVERTERS = {
+PLAIN: dict[type, Converter] = {
+    bool: _boolean,
+    int: _number,
+    float: _double,
+    bytes: _bytes,
+    str: _string,
+}
+CONVERTERS: dict[str, Converter] = {
     "StringObject": _as_sent,
     "DecimalObject": _decimal,
     "DateObject": _date,

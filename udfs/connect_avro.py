@@ -13,36 +13,43 @@ same, or JSON. The other arguments and what it gives back are as of `connect_jso
 Nothing raises but `fields` that cannot be read.
 """
 
+from __future__ import annotations
+
 import gc
 from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from fastavro import schemaless_reader
 
 from udfs import ddl, exact_json
+from udfs._arrow import register_arrow
 from udfs._avro_reader import avro_reason
 from udfs._avro_refused import reason, remembered
 from udfs._connect_schema import Schema
 from udfs._debezium_rows import Rows
 from udfs._debezium_values import text_of
-from udfs._json_shapes import fit_document, shape_of
+from udfs._json_shapes import Shape, fit_document, shape_of
 from udfs._json_values import Refused, write
 from udfs.connect_json import RETURN_TYPE, read_key, to_arrow
+from udfs.exact_json import Exact
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # A zero byte, and an id; Confluent numbers from 1, so that no id is an id of eight bytes.
 HEADER_BYTES, LONG_HEADER_BYTES = 5, 9
 
 
-def register(spark, project_dir):
+def register(spark: SparkSession, project_dir: Path) -> None:
     """Register `connect_avro(value, schema, fields, statement, key, key_schema)` in `spark`.
 
     Workers need fastavro, jiter and pyarrow, but not this module.
     """
-    from pyspark.sql.functions import arrow_udf
-
     found_schema = remembered(_schema_of)
 
-    def schema_of(text):
+    def schema_of(text: str | None) -> Schema | str | None:
         return None if text is None else found_schema(text)
 
     def read_all(
@@ -67,10 +74,10 @@ def register(spark, project_dir):
         finally:
             gc.enable()
 
-    spark.udf.register("connect_avro", arrow_udf(read_all, RETURN_TYPE))
+    register_arrow(spark, "connect_avro", read_all, RETURN_TYPE)
 
 
-def _schema_of(text):
+def _schema_of(text: str) -> Schema | str:
     """Return the Schema of a text, or the sentence that says why there is none."""
     try:
         return Schema(text)
@@ -78,27 +85,36 @@ def _schema_of(text):
         return f"its schema cannot be read: {reason(error)}"
 
 
-def read(value, schema, shape, statement="", key=None, key_schema=None):
+def read(
+    value: bytes | None,
+    schema: Schema | str | None,
+    shape: Shape,
+    statement: str = "",
+    key: bytes | None = None,
+    key_schema: Schema | str | None = None,
+) -> tuple[*Exact, dict[str, str] | None, bool, dict[str, str | None] | None]:
     """Read one Kafka value (bytes or None) of a `Schema`, and its key.
 
     Returns (text, code, detail, stated, types, is_whole, key). A schema is None if it is not known,
     a sentence if it cannot be read. Never raises. Codes: empty_value, not_avro, unknown_schema,
     wrong_type (a field is not of its type).
     """
-    *found, rows = _read(value, schema, shape, statement)
+    text, code, detail, stated, rows = _read(value, schema, shape, statement)
     row, problem = _read_key(key, key_schema, rows.types)
-    if problem and found[1] is None:
-        found = [None, *problem, None]
-    return *found, rows.types, rows.is_whole, row
+    if problem and code is None:
+        (code, detail), text, stated = problem, None, None
+    return text, code, detail, stated, rows.types, rows.is_whole, row
 
 
-def _read(value, schema, shape, statement):
+def _read(
+    value: bytes | None, schema: Schema | str | None, shape: Shape, statement: str
+) -> tuple[*Exact, Rows]:
     """Return text, code, detail and stated of a value, and its Rows."""
     if value is None:
         return None, None, None, None, Rows()
     try:
-        document = _document(value, schema)
-        rows = Rows(schema.types, schema.declared)
+        document, known = _document(value, schema)
+        rows = Rows(known.types, known.declared)
         fitted = fit_document(rows.typed_images(document), shape)
         stated = ddl.read(exact_json.text_at(document, statement)) if statement else None
         return write(fitted), None, None, stated, rows
@@ -108,13 +124,15 @@ def _read(value, schema, shape, statement):
         return None, "not_avro", f"cannot be read: {reason(error)}", None, Rows()
 
 
-def _read_key(key, schema, types):
+def _read_key(
+    key: bytes | None, schema: Schema | str | None, types: dict[str, str] | None
+) -> tuple[dict[str, str | None] | None, tuple[str, str] | None]:
     """Return the row in a key, {column: text}, and (code, detail) if it cannot be read."""
     if key is None or key[:1] != b"\0":
         return read_key(key, types), None
     try:
-        document = _document(key, schema)
-        row = Rows(schema.types).typed(document)
+        document, known = _document(key, schema)
+        row = Rows(known.types).typed(document)
         return {name: text_of(value) for name, value in row.items()}, None
     except Refused as refused:
         return None, (refused.args[0], refused.detail())
@@ -122,7 +140,7 @@ def _read_key(key, schema, types):
         return None, ("not_avro", f"the key cannot be read: {reason(error)}")
 
 
-def _document(value, schema):
+def _document(value: bytes, schema: Schema | str | None) -> tuple[dict[str, Any], Schema]:
     if not value:
         raise Refused("empty_value", "the value has no bytes")
     if value[0] or len(value) < HEADER_BYTES:
@@ -148,4 +166,4 @@ def _document(value, schema):
     if left:
         detail = f"{left} of {len(value)} bytes are left over after a datum of schema {number}"
         raise Refused("not_avro", detail)
-    return schema.document(datum)
+    return schema.document(datum), schema

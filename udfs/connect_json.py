@@ -12,15 +12,25 @@ Columns of a key have the types that the schema of the key says, else those of t
 other way round. What has no type stays as sent. Nothing raises but `fields` that cannot be read.
 """
 
+from __future__ import annotations
+
 import gc
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from udfs import exact_json
+from udfs._arrow import register_arrow
 from udfs._avro import map_column
 from udfs._debezium_rows import Rows
 from udfs._debezium_values import text_of
-from udfs._json_shapes import shape_of
+from udfs._json_shapes import Shape, shape_of
+from udfs.exact_json import Exact
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 RETURN_TYPE = (
     f"{exact_json.RETURN_TYPE}, types map<string, string>, is_whole boolean, "
@@ -29,12 +39,11 @@ RETURN_TYPE = (
 _KEY = shape_of('payload map<string, string> comment "or the document"')
 
 
-def register(spark, project_dir):
+def register(spark: SparkSession, project_dir: Path) -> None:
     """Register `connect_json(value, fields, statement, key)` in `spark`.
 
     Workers need jiter and pyarrow, but not this module.
     """
-    from pyspark.sql.functions import arrow_udf
 
     def read_all(
         values: pa.Array, fields: pa.Array, statements: pa.Array, keys: pa.Array
@@ -52,10 +61,10 @@ def register(spark, project_dir):
         finally:
             gc.enable()
 
-    spark.udf.register("connect_json", arrow_udf(read_all, RETURN_TYPE))
+    register_arrow(spark, "connect_json", read_all, RETURN_TYPE)
 
 
-def to_arrow(rows):
+def to_arrow(rows: Sequence[tuple[Any, ...]]) -> pa.StructArray:
     """Return tuples (text, code, detail, stated, types, is_whole, key) as an array of pyarrow."""
     exact = exact_json.to_arrow([row[:4] for row in rows])
     types, wholes, keys = zip(*(row[4:] for row in rows), strict=True) if rows else ((), (), ())
@@ -65,7 +74,9 @@ def to_arrow(rows):
     )
 
 
-def read(value, shape, statement="", key=None):
+def read(
+    value: bytes | None, shape: Shape, statement: str = "", key: bytes | None = None
+) -> tuple[*Exact, dict[str, str] | None, bool, dict[str, str | None] | None]:
     """Read one Kafka value (bytes or None) of a `shape_of`, and its key.
 
     Returns (text, code, detail, stated, types, is_whole, key). Never raises. Codes are those of
@@ -78,7 +89,7 @@ def read(value, shape, statement="", key=None):
     return *found, types, rows.is_whole, _texts_of(of_key, types)
 
 
-def read_key(key, types):
+def read_key(key: bytes | None, types: dict[str, str] | None) -> dict[str, str | None] | None:
     """Return the row in a key (bytes or None) that is JSON, {column: text}; None if it has none.
 
     `types` are those of the columns where the key has no schema beside it.
@@ -86,14 +97,14 @@ def read_key(key, types):
     return _texts_of(_rows_of_key(key), types)
 
 
-def _rows_of_key(key):
+def _rows_of_key(key: bytes | None) -> Rows:
     rows = Rows()
     if key is None or exact_json.exact(key, _KEY, "", rows.fit)[1]:
         return Rows()
     return rows
 
 
-def _texts_of(of_key, types):
+def _texts_of(of_key: Rows, types: dict[str, str] | None) -> dict[str, str | None] | None:
     row = of_key.row
     if row is not None and of_key.types is None:
         row = Rows(types).typed(row)

@@ -4,12 +4,21 @@ A message does not say which of them wrote its statement, so one tokenizer takes
 It reads any text and never fails: a quote or comment that is not closed ends with the text.
 """
 
+from __future__ import annotations
+
 import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from udfs._arrow import register_arrow
 from udfs._ddl_alter import AlterReader, Rename, Statement
-from udfs._ddl_words import MOST_CHARACTERS, tokenize
+from udfs._ddl_words import MOST_CHARACTERS, Name, tokenize
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _TABLE = pa.struct(
     {
@@ -49,7 +58,7 @@ RETURN_TYPE = (
 )
 
 
-def register(spark, _project_dir):
+def register(spark: SparkSession, _project_dir: Path) -> None:
     """Register `read_ddl(statement string)` in the session `spark`; null for a null or blank one.
 
     `action` is truncate_table, create_table, replace_table, alter_table, drop_table, rename_table,
@@ -59,15 +68,14 @@ def register(spark, _project_dir):
     dropped by its old name and added by its new one. `names` are all words of the statement in
     lower case, without comments and texts; none if it changes rows.
     """
-    from pyspark.sql.functions import arrow_udf
 
     def read_all(statements: pa.Array) -> pa.Array:
         return to_arrow([read(statement) for statement in statements.to_pylist()])
 
-    spark.udf.register("read_ddl", arrow_udf(read_all, RETURN_TYPE))
+    register_arrow(spark, "read_ddl", read_all, RETURN_TYPE)
 
 
-def to_arrow(rows):
+def to_arrow(rows: Iterable[dict[str, Any] | None]) -> pa.StructArray:
     """Return what `read` gave of statements as a pyarrow StructArray of RETURN_TYPE."""
     return pa.array(rows, _STATEMENT)
 
@@ -76,7 +84,7 @@ def to_arrow(rows):
 _CHANGES_ROWS = re.compile(r"\s*(?:insert|update|delete|replace|merge)\b", re.IGNORECASE)
 
 
-def read(statement):
+def read(statement: str | None) -> dict[str, Any] | None:
     """Return what `statement` does as a dict of RETURN_TYPE, None for a null or blank one."""
     if statement is None or not statement.strip():
         return None
@@ -94,7 +102,7 @@ def read(statement):
 
 
 class _Parser(AlterReader):
-    def statement(self):
+    def statement(self) -> Statement:
         """Return what the text does: its first statement, and others of the same kind behind it."""
         self._skip_prefixes()
         if self._take("TRUNCATE"):
@@ -115,7 +123,7 @@ class _Parser(AlterReader):
                 return Statement(*self._created_or_dropped(verb))
         return Statement()
 
-    def _skip_prefixes(self):
+    def _skip_prefixes(self) -> None:
         """Move behind MariaDB's SET STATEMENT ... FOR, and behind statements of the session."""
         while True:
             if self._take("SET", "STATEMENT"):
@@ -125,17 +133,17 @@ class _Parser(AlterReader):
             elif not self._take(";"):
                 return
 
-    def _opens_transaction(self):
+    def _opens_transaction(self) -> bool:
         more = 1 if self._peek(1).word in ("WORK", "TRANSACTION") else 0
         return self._peek().word in ("BEGIN", "START") and self._peek(1 + more).word == ";"
 
-    def _truncated(self):
+    def _truncated(self) -> list[Name]:
         """Return the tables of a TRUNCATE, none if it empties something else or a part of one."""
         if self._keyword("CLUSTER"):
             return []
         self._keyword("TABLE")
         self._if_exists()
-        tables = []
+        tables: list[Name] = []
         while True:
             self._keyword("ONLY")
             in_brackets = self._take("(")
@@ -152,7 +160,7 @@ class _Parser(AlterReader):
             return []
         return tables
 
-    def _renamed_tables(self):
+    def _renamed_tables(self) -> list[Rename]:
         if not self._keyword("TABLES"):
             self._keyword("TABLE")
         self._if_exists()
@@ -169,9 +177,9 @@ class _Parser(AlterReader):
                 break
         return renames
 
-    def _created_or_dropped(self, verb):
+    def _created_or_dropped(self, verb: str) -> tuple[str, list[Name]]:
         """Return action and tables. What comes before the word TABLE or INDEX are options."""
-        options = set()
+        options: set[str] = set()
         while (token := self._peek()).is_name:
             self._at += 1
             if token.word == "INDEX":
@@ -189,14 +197,14 @@ class _Parser(AlterReader):
             options.add(token.word)
         return "other", []
 
-    def _action_on_tables(self, verb, options):
+    def _action_on_tables(self, verb: str, options: set[str]) -> str:
         """A temporary table only hides one of its name, which keeps its rows."""
         is_temporary = bool(options & {"TEMPORARY", "TEMP"})
         if verb == "DROP":
             return "other" if is_temporary else "drop_table"
         return "replace_table" if "REPLACE" in options and not is_temporary else "create_table"
 
-    def _listed(self, several):
+    def _listed(self, several: bool) -> list[Name]:
         """Return the name that comes next, or all names of a list."""
         self._if_exists()
         names = []

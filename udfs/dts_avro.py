@@ -5,23 +5,31 @@ same for one value in plain Python. Bytes that cannot be decoded give a row with
 `error_detail`; nothing raises.
 """
 
+from __future__ import annotations
+
 import json
 import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from udfs import _avro
 from udfs._avro import find_schema, guarded, register_decoder
-from udfs._avro_images import check_length, completed, field_names, refused_column
+from udfs._avro_images import Image, check_length, completed, field_names, refused_column
 from udfs._avro_reader import TableReader
 from udfs._avro_refused import Refused, checked_value, remembered
 from udfs._avro_types import Types
-from udfs._dts_values import CONVERTERS, fraction_digits
+from udfs._dts_values import CONVERTERS, Context, Converter, fraction_digits
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DEFAULT_SCHEMA = "avro/dts_avro.avsc"
 
 ROW_OPERATIONS = frozenset(("INSERT", "UPDATE", "DELETE", "INIT"))
 
 
-def register(spark, project_dir):
+def register(spark: SparkSession, project_dir: Path) -> None:
     """Register `decode_dts_avro(value binary, schema string)` in the session `spark`.
 
     `project_dir` is the folder that holds `avro/`. Every `avro/*.avsc` is read and parsed here,
@@ -34,13 +42,15 @@ def register(spark, project_dir):
     register_decoder(spark, "decode_dts_avro", lambda value, path: decode(value, path, schemas))
 
 
-def load_schemas(project_dir):
+def load_schemas(project_dir: Path) -> dict[str, Schema | str]:
     """Return {"avro/<file>": Schema} of `project_dir`; a file that cannot serve as a DTS schema
     maps to the sentence that says why."""
     return _avro.load_schemas(project_dir, Schema, "a DTS schema")
 
 
-def decode(value, path, schemas):
+def decode(
+    value: bytes | None, path: str | None, schemas: Mapping[str, Schema | str]
+) -> tuple[Any, ...]:
     """Decode one Kafka value (bytes or None); return a tuple in the order of COLUMNS.
 
     `path` names the schema in `schemas` (see `load_schemas`); None means avro/dts_avro.avsc.
@@ -52,7 +62,9 @@ def decode(value, path, schemas):
     return guarded(_decode, value, path, schemas)
 
 
-def _decode(value, path, schemas):
+def _decode(
+    value: bytes | None, path: str | None, schemas: Mapping[str, Schema | str]
+) -> tuple[Any, ...]:
     schema = find_schema(schemas, DEFAULT_SCHEMA if path is None else path)
     return schema.row(checked_value(value))
 
@@ -74,7 +86,7 @@ _RECORD = {
     "beforeImages": "string array",
     "afterImages": "string array",
 }
-_VALUES = {
+_VALUES: dict[str, dict[str, str]] = {
     "Integer": {"value": "string"},
     "Character": {"charset": "string", "value": "bytes"},
     "Float": {"value": "float double"},
@@ -94,14 +106,14 @@ _VALUES = {
 class Schema:
     """The DTS records of a schema's text. Raises ValueError if it describes none."""
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         types = Types(text)
         record = types.find_record(_RECORD)
         fields = record["fields"]
         by_name = {field["name"]: field["type"] for field in fields}
         types.require(by_name["source"], {"sourceType": "enum"})
         types.require(by_name["fields"], {"name": "string", "dataTypeNumber": "int long"})
-        self._converters = {}
+        self._converters: dict[str, Converter] = {}
         for value in types.records_in([by_name["beforeImages"], by_name["afterImages"]]):
             kind = value["name"].rpartition(".")[2]
             if kind in CONVERTERS:
@@ -115,7 +127,7 @@ class Schema:
             self._born, fields = fields[-1], fields[:-1]
         self._reader = TableReader(record, fields, types.named, "fields", "objectName")
 
-    def row(self, value):
+    def row(self, value: bytes) -> tuple[Any, ...]:
         """Return the row of one datum; Refused if it is none."""
         record, born = self._reader.read(value, self._born)
         return _row(record, born, self._converters)
@@ -124,7 +136,9 @@ class Schema:
 # ---------------------------------------------------------------------------- record to row
 
 
-def _row(record, born, converters):
+def _row(
+    record: dict[str, Any], born: int | None, converters: Mapping[str, Converter]
+) -> tuple[Any, ...]:
     operation = record["operation"]
     source_type = record["source"]["sourceType"]
     position = record["sourcePosition"]
@@ -134,7 +148,7 @@ def _row(record, born, converters):
     after_images = record["afterImages"]
     context = (source_type, fraction_digits(source_type, position))
 
-    images = []
+    images: list[Any] = []
     for part in ("beforeImages", "afterImages"):
         image = record[part]
         if isinstance(image, list) and names is not None:
@@ -177,12 +191,15 @@ def _row(record, born, converters):
     )
 
 
-def _names(object_name, tags):
+def _names(
+    object_name: str | None, tags: Mapping[str, str]
+) -> tuple[str | None, str | None, str | None]:
     """Split `db[.schema][.table]`; a dot inside a name is sent as the characters \\u002E."""
+    object_name = object_name or ""
     parts = object_name.split(".") if object_name else []
     if len(parts) > 3:
         raise Refused("wrong_type", f"objectName {object_name[:200]!r} has {len(parts)} parts")
-    if "\\u" in (object_name or ""):
+    if "\\u" in object_name:
         parts = [re.sub(r"\\u002E", ".", part, flags=re.IGNORECASE) for part in parts]
     database = parts[0] if parts else None
     schema = parts[1] if len(parts) == 3 else None
@@ -191,7 +208,9 @@ def _names(object_name, tags):
     return tags.get("l_db_name") or database, schema, tags.get("l_tb_name") or table
 
 
-def _columns(part):
+def _columns(
+    part: dict[str, Any],
+) -> tuple[list[str] | None, list[int] | None, dict[str, str] | None]:
     """Return names, type numbers and {name: type} of the columns, all None without a list."""
     fields = part["fields"]
     if not isinstance(fields, list):
@@ -200,10 +219,17 @@ def _columns(part):
     return names, numbers, dict(zip(names, map(str, numbers), strict=True)) or None
 
 
-def _image(image, names, numbers, part, context, converters):
+def _image(
+    image: Sequence[Any],
+    names: Sequence[str],
+    numbers: Sequence[int],
+    part: str,
+    context: Context,
+    converters: Mapping[str, Converter],
+) -> tuple[Image, bool]:
     """Return {column: canonical text} and whether every column of the row is in it."""
     check_length(image, names, part)
-    row = {}
+    row: Image = {}
     is_complete = len(image) == len(names)
     name = None
     try:
@@ -227,8 +253,10 @@ def _image(image, names, numbers, part, context, converters):
 
 
 @remembered
-def _key_columns(info):
+def _key_columns(info: str | None) -> list[str] | None:
     """Columns of the primary key out of `{"PRIMARY": ["id"], ...}`, None if there are none."""
+    if info is None:
+        return None
     try:
         key = json.loads(info)["PRIMARY"]
         "".join(key).encode()  # TypeError unless all are strings; no half surrogates for Arrow

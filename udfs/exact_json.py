@@ -14,27 +14,37 @@ messages differ, divided by commas), empty if none does. The function gives back
 Nothing raises but `fields` that cannot be read.
 """
 
+from __future__ import annotations
+
 import gc
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from udfs import ddl
+from udfs._arrow import register_arrow
 from udfs._json_reading import read_quickly, read_slowly
-from udfs._json_shapes import fit_document, shape_of
+from udfs._json_shapes import FitDocument, Shape, fit_document, shape_of
 from udfs._json_values import Refused, write
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 RETURN_TYPE = (
     f"text string, problem struct<code: string, detail: string>, stated struct<{ddl.RETURN_TYPE}>"
 )
+# Text, code, detail, stated: see `exact`.
+Exact = tuple[str | None, str | None, str | None, dict[str, Any] | None]
 BOM = b"\xef\xbb\xbf"
 
 
-def register(spark, project_dir):
+def register(spark: SparkSession, project_dir: Path) -> None:
     """Register `exact_json(value binary, fields string, statement string)` in `spark`.
 
     Workers need jiter and pyarrow, but not this module.
     """
-    from pyspark.sql.functions import arrow_udf
 
     def read_all(values: pa.Array, fields: pa.Array, statements: pa.Array) -> pa.Array:
         shapes = {text: shape_of(text) for text in fields.unique().to_pylist()}
@@ -45,10 +55,10 @@ def register(spark, project_dir):
         finally:
             gc.enable()
 
-    spark.udf.register("exact_json", arrow_udf(read_all, RETURN_TYPE))
+    register_arrow(spark, "exact_json", read_all, RETURN_TYPE)
 
 
-def to_arrow(rows):
+def to_arrow(rows: Sequence[Exact]) -> pa.StructArray:
     """Return tuples (text, code, detail, stated) as a pyarrow StructArray of RETURN_TYPE."""
     *columns, stated = zip(*rows, strict=True) if rows else [()] * 4
     texts, codes, details = (pa.array(column, pa.string()) for column in columns)
@@ -60,7 +70,9 @@ def to_arrow(rows):
     )
 
 
-def exact(value, shape, statement="", fit=fit_document):
+def exact(
+    value: bytes | None, shape: Shape, statement: str = "", fit: FitDocument = fit_document
+) -> Exact:
     """Read one Kafka value (bytes or None) of a `shape_of`; return (text, code, detail, stated).
 
     `statement` is the path of the member that holds DDL, `stated` what `ddl.read` says of it.
@@ -80,7 +92,7 @@ def exact(value, shape, statement="", fit=fit_document):
         return None, "not_json", f"cannot be read: {type(error).__name__}: {str(error)[:200]}", None
 
 
-def text_at(found, path):
+def text_at(found: Any, path: str) -> str | None:
     """Return the text of a member of a document, None if it has none there.
 
     Of several paths, divided by commas, the first counts that leads to a text.
@@ -94,7 +106,7 @@ def text_at(found, path):
     return None
 
 
-def _exact(value, shape, fit):
+def _exact(value: bytes, shape: Shape, fit: FitDocument) -> tuple[str | None, Any]:
     """Return the text that `from_json` has to read, None if the value will do, and the document."""
     if not value:
         raise Refused("empty_value", "the value has no bytes")

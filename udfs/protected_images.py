@@ -3,27 +3,39 @@
 The key of the hash comes from the environment of the process that calls, and goes nowhere.
 """
 
+from __future__ import annotations
+
 import hmac
 import json
 import os
 import re
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from udfs._arrow import register_arrow
 from udfs._avro_refused import remembered
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 KEY = "LAKEHOUSE_HASH_KEY"
 # Which process has started Spark, if it says so; the key comes from there.
 STARTED_BY = "LAKEHOUSE_STARTED_BY"
 _MAP = pa.map_(pa.string(), pa.string())
 _IMAGES = pa.struct({"before": _MAP, "after": _MAP, "column_types": _MAP})
+# Of a map of Arrow: its names and values.
+Pairs = Sequence[tuple[str, str | None]]
+Protected = dict[str, Pairs | None]
 RETURN_TYPE = (
     "before map<string, string>, after map<string, string>, column_types map<string, string>"
 )
 
 
-def register(spark, _project_dir):
+def register(spark: SparkSession, _project_dir: Path) -> None:
     """Register `protected_images` and `pseudonym` in the session `spark`.
 
     `protected_images(rules, layer, key_number, names, key_columns, before, after, column_types)`
@@ -31,7 +43,6 @@ def register(spark, _project_dir):
     are those of the database, the schema and the table. `pseudonym(value)` is what the method hash
     makes of a value.
     """
-    from pyspark.sql.functions import arrow_udf
 
     def protect_all(
         rules: pa.Array,
@@ -51,16 +62,16 @@ def register(spark, _project_dir):
         key = key_of_hash()
         return pa.array([hashed(value, key) for value in values.to_pylist()], pa.string())
 
-    spark.udf.register("protected_images", arrow_udf(protect_all, RETURN_TYPE))
-    spark.udf.register("pseudonym", arrow_udf(hash_all, "string"))
+    register_arrow(spark, "protected_images", protect_all, RETURN_TYPE)
+    register_arrow(spark, "pseudonym", hash_all, "string")
 
 
-def to_arrow(rows):
+def to_arrow(rows: Iterable[Protected | None]) -> pa.StructArray:
     """Return what `protect` gave of rows as a pyarrow StructArray of RETURN_TYPE."""
     return pa.array(rows, _IMAGES)
 
 
-def key_of_hash(number=None):
+def key_of_hash(number: str | None = None) -> bytes:
     """Return the key, and refuse one that is missing, or has not the number that is wanted."""
     key = os.environ.get(KEY, "")
     by = os.environ.get(STARTED_BY)
@@ -72,7 +83,7 @@ def key_of_hash(number=None):
     return key.encode()
 
 
-def number_of_key(key):
+def number_of_key(key: str) -> str:
     """Return a number for a key, from which nobody can tell it.
 
     It is remembered nowhere: what is remembered travels with the functions, the key must not.
@@ -80,14 +91,23 @@ def number_of_key(key):
     return hmac.digest(key.encode(), b"cdc_lakehouse: number of the key", sha256).hex()[:16]
 
 
-def protect(rules, layer, key_number, names, key_columns, before, after, column_types):
+def protect(
+    rules: str | None,
+    layer: str,
+    key_number: str | None,
+    names: Sequence[str | None],
+    key_columns: Sequence[str] | None,
+    before: Pairs | None,
+    after: Pairs | None,
+    column_types: Pairs | None,
+) -> Protected | None:
     """Return images and types with the columns protected that the rules of a layer name."""
     if rules is None:
         return None
     key, of_key = key_of_hash(key_number), set(key_columns or ())
     of_table = _methods((rules, layer, *names))
 
-    def image(pairs):
+    def image(pairs: Pairs | None) -> Pairs | None:
         if pairs is None:
             return None
         kept = []
@@ -104,17 +124,19 @@ def protect(rules, layer, key_number, names, key_columns, before, after, column_
     return {"before": image(before), "after": image(after), "column_types": types}
 
 
-def method_of(rules, layer, database, schema, table, column):
+def method_of(
+    rules: str, layer: str, database: str | None, schema: str | None, table: str | None, column: str
+) -> str | None:
     """Return how a column is protected in a layer, None if it is not: the first rule decides."""
     return _methods((rules, layer, database, schema, table))(column)
 
 
 @remembered
-def _methods(of):
+def _methods(of: tuple[Any, ...]) -> Callable[[str], str | None]:
     """Return what tells the method of a column of one table, by its name."""
     rules, layer, *names = of
 
-    def method(column):
+    def method(column: str) -> str | None:
         for *patterns, found, of_layer in _parsed(rules):
             pairs = zip(patterns, (*names, column), strict=True)
             if all(re.search(pattern, name or "") for pattern, name in pairs):
@@ -124,15 +146,18 @@ def _methods(of):
     return remembered(method)
 
 
-_parsed = remembered(json.loads)
+@remembered
+def _parsed(rules: str) -> list[list[str]]:
+    parsed: list[list[str]] = json.loads(rules)
+    return parsed
 
 
-def hashed(value, key):
+def hashed(value: str | None, key: bytes) -> str | None:
     """Return HMAC-SHA256 of a text, in hexadecimal digits; null of null."""
     return None if value is None else hmac.digest(key, value.encode(), sha256).hex()
 
 
-def masked(value, _key=None):
+def masked(value: str | None, _key: bytes | None = None) -> str | None:
     """Return four stars and the end of a text: a quarter of it, at most four characters."""
     if value is None:
         return None
@@ -140,4 +165,4 @@ def masked(value, _key=None):
     return "****" + value[len(value) - kept :]
 
 
-METHODS = {"hash": hashed, "mask": masked}
+METHODS: dict[str, Callable[[str | None, bytes], str | None]] = {"hash": hashed, "mask": masked}

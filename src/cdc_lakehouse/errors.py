@@ -72,7 +72,7 @@ def short_message(error: BaseException, limit: int = 1500) -> str:
     return "\n".join(lines)[:limit]
 
 
-def _damaged_log(found: re.Match) -> str:
+def _damaged_log(found: re.Match[str]) -> str:
     table = f"{found['schema']}.{found['table']}"
     damaged = f"The log of {table} is damaged: {found['folder']}/{found['file']} cannot be read."
     if "checkpoint" in found["file"]:

@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from cdc_lakehouse.errors import LakehouseError
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 T = TypeVar("T")
 
@@ -80,7 +83,7 @@ def read_seed(
     return value
 
 
-def _lines(reader, header: list[str], problems: Problems) -> Iterable[Line]:
+def _lines(reader: "Reader", header: list[str], problems: Problems) -> Iterable[Line]:
     for texts in reader:
         if not any(text.strip() for text in texts) and len(texts) <= 1:
             continue

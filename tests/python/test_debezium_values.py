@@ -225,6 +225,7 @@ def test_what_postgresql_has_not_sent_is_no_column(kind, sent):
 
 def test_what_looks_like_a_placeholder_and_is_none_stays():
     row = {"a": [True] * len(BYTES), "b": [0] * len(BYTES), "c": [1] * 28, "d": [PLACEHOLDER] * 2}
+    row["e"] = [*[1] * (len(BYTES) - 1), None]
     for types in (None, {"a": "string", "b": "array<int32>", "c": "array<int32>"}):
         rows = Rows(types)
         assert rows.typed(row) == row

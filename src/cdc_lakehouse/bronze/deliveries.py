@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
+from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -119,7 +120,7 @@ def _has_large(folder: Location) -> bool:
     return any(folder.glob(f"{LARGE}*"))
 
 
-def record_files(spark: SparkSession, rows: list[dict]) -> None:
+def record_files(spark: SparkSession, rows: list[dict[str, Any]]) -> None:
     """Append the rows of a batch, each by the names of FILE_COLUMNS, to bronze.landed_files."""
     schema = ", ".join(f"{name} {kind}" for name, kind, _ in FILE_COLUMNS)
     values = [[row[name] for name, _, _ in FILE_COLUMNS] for row in rows]

@@ -6,6 +6,7 @@ import os
 import socket
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -66,7 +67,11 @@ def reroute(spark: SparkSession, routes: Routes) -> Counter[tuple[str, str]]:
 
 
 def put_in_line(
-    spark: SparkSession, replayed: str, formats: dict[str, str], began_at: datetime, selection: dict
+    spark: SparkSession,
+    replayed: str,
+    formats: dict[str, str],
+    began_at: datetime,
+    selection: dict[str, Any],
 ) -> int:
     """Change messages to the format of their topic in one commit, by which dbt settles them anew.
 
@@ -106,7 +111,11 @@ def put_in_line(
 
 
 def change_messages(
-    spark: SparkSession, statement: str, operation: str, began_at: datetime, selection: dict
+    spark: SparkSession,
+    statement: str,
+    operation: str,
+    began_at: datetime,
+    selection: dict[str, Any],
 ) -> int:
     """Run a statement that changes rows of bronze.messages in one commit, and record it.
 
@@ -145,10 +154,11 @@ def change_messages(
         raise LakehouseError(
             f"The {operation} changed nothing: one that was killed was still at work. Run it again."
         )
-    return completed[0]["messages"]
+    messages: int = completed[0]["messages"]
+    return messages
 
 
-def complete_operations(spark: SparkSession) -> list[dict]:
+def complete_operations(spark: SparkSession) -> list[dict[str, Any]]:
     """Record in bronze.operations the changes of bronze.messages that are not recorded yet.
 
     Returns:
@@ -174,7 +184,9 @@ def complete_operations(spark: SparkSession) -> list[dict]:
     return completed
 
 
-def _append_operation(spark: SparkSession, record: dict, transaction: tuple[str, int]) -> None:
+def _append_operation(
+    spark: SparkSession, record: dict[str, Any], transaction: tuple[str, int]
+) -> None:
     row = record | {
         "began_at": datetime.fromtimestamp(0, UTC) + timedelta(microseconds=record["began_at"]),
         "selection": json.dumps(record["selection"], ensure_ascii=False),

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -22,7 +23,7 @@ from cdc_lakehouse.delta.commit import USER_METADATA, set_for_one_statement
 from cdc_lakehouse.delta.kept import forget
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.sql import quoted
-from cdc_lakehouse.storage.files import Location, write_whole
+from cdc_lakehouse.storage.files import Location, fitting, write_whole
 
 # As tables and records name them.
 ERASURE, EXPIRY = "erasure", "retention"
@@ -43,11 +44,11 @@ class Removal:
 
     reason: str
     selection: str
-    runs: list[list]
-    rows: list[list] = field(default_factory=list)
+    runs: list[list[Any]]
+    rows: list[list[Any]] = field(default_factory=list)
     models: list[list[str]] = field(default_factory=list)
     tests: list[list[str]] = field(default_factory=list)
-    cleaned: list[list] = field(default_factory=list)
+    cleaned: list[list[Any]] = field(default_factory=list)
     hashes: list[str] = field(default_factory=list)
     left: list[list[str]] = field(default_factory=list)
     undecided: list[list[str]] = field(default_factory=list)
@@ -124,16 +125,16 @@ class Removal:
         if listed is not None:
             return listed
         history = spark.sql(f"describe history {by_path(bronze.MESSAGES)} limit 10000")
-        return history.where(F.col("userMetadata") == self.number).agg(F.max("version")).first()[0]
+        own = history.where(F.col("userMetadata") == self.number)
+        version: int | None = own.agg(F.max("version")).collect()[0][0]
+        return version
 
     def _listed_version(self, spark: SparkSession) -> int | None:
         removed = bronze.read(spark, bronze.REMOVED_MESSAGES)
         own = F.col("removed_at") == F.lit(datetime.fromisoformat(self.began_at))
-        return (
-            removed.where(own & (F.col("reason") == self.reason))
-            .agg(F.max("bronze_version"))
-            .first()[0]
-        )
+        listed = removed.where(own & (F.col("reason") == self.reason))
+        version: int | None = listed.agg(F.max("bronze_version")).collect()[0][0]
+        return version
 
     def _path(self) -> Location:
         return _folder() / f"{self.began_at.replace(':', '')}-{self.number}.json"
@@ -141,21 +142,22 @@ class Removal:
 
 def interrupted(reason: str) -> list[Removal]:
     """Return the removals that were begun for `reason` and not ended, the oldest first."""
-    found = [Removal(**json.loads(path.read_text())) for path in sorted(_folder().glob("*.json"))]
+    paths = fitting(_folder(), "*.json")
+    found = [Removal(**json.loads(path.read_text())) for path in paths]
     return [removal for removal in found if removal.reason == reason]
 
 
 def removed_messages(spark: SparkSession) -> Counter[str]:
     """Return how many messages bronze has removed, or is about to remove, by reason."""
     listed = bronze.read(spark, bronze.REMOVED_MESSAGES).groupBy("reason").agg(F.sum("messages"))
-    removed = Counter(dict(listed.collect()))
+    removed = Counter({row[0]: row[1] for row in listed.collect()})
     # Those of a removal that was interrupted are perhaps not listed yet.
     for reason in OPERATIONS:
         removed[reason] += sum(removal.messages for removal in interrupted(reason))
     return removed
 
 
-def runs_of(spark: SparkSession, identities: DataFrame) -> list[list]:
+def runs_of(spark: SparkSession, identities: DataFrame) -> list[list[Any]]:
     """Return messages as runs: of the messages that bronze holds, none between two of a run stays.
 
     Args:
@@ -178,7 +180,7 @@ def runs_of(spark: SparkSession, identities: DataFrame) -> list[list]:
     return [[r.topic, r.partition, r.first, r.last, r.n] for r in rows.toLocalIterator()]
 
 
-def rows_frame(spark: SparkSession, rows: Iterable[Row | list]) -> DataFrame:
+def rows_frame(spark: SparkSession, rows: Iterable[Row | list[Any]]) -> DataFrame:
     """Return identities of rows of silver.events as a frame."""
     columns = "topic string, partition int, offset bigint, row_number int"
     return spark.createDataFrame([list(row) for row in rows], columns)

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
@@ -172,7 +173,7 @@ def by_path(name: str) -> str:
 
 
 def append_once(
-    spark: SparkSession, name: str, rows: list[dict], transaction: tuple[str, int]
+    spark: SparkSession, name: str, rows: list[dict[str, Any]], transaction: tuple[str, int]
 ) -> None:
     """Append rows, each by the names of its columns, to the bronze table `name` in one commit.
 
@@ -184,7 +185,7 @@ def append_once(
     writer.option("txnVersion", version).save()
 
 
-def append_rows(spark: SparkSession, name: str, rows: list[dict]) -> DataFrameWriter:
+def append_rows(spark: SparkSession, name: str, rows: list[dict[str, Any]]) -> DataFrameWriter:
     """Return what appends rows, each by the names of its columns, to the bronze table `name`."""
     columns, _ = TABLES[name]
     schema = ", ".join(f"{column} {kind}" for column, kind, _ in columns)

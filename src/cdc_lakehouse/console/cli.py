@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> Exit:
     output = options.output
     try:
-        code = options.run(options)
+        code: Exit = options.run(options)
         sys.stdout.flush()
         return code
     except (LakehouseError, BrokenPipeError) as error:

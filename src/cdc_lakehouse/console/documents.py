@@ -12,7 +12,7 @@ LANDED = ("topic", "partition", "format", "messages", "first_offset", "last_offs
 
 def landed_document(report: IngestReport | KafkaReport) -> dict[str, Any]:
     """Return what an ingest of files or from Kafka has landed."""
-    document = plain(report) | {"rerouted": reroute_document(report.rerouted)}
+    document: dict[str, Any] = plain(report) | {"rerouted": reroute_document(report.rerouted)}
     if isinstance(report, KafkaReport):
         return document | {"landed": [dict(zip(LANDED, row, strict=True)) for row in report.landed]}
     names = ("messages", "formats")
@@ -38,4 +38,5 @@ def replay_document(replay: Replay) -> dict[str, Any]:
         {"topic": topic, "outcome": outcome, "format": name, "messages": count}
         for (topic, outcome, name), count in sorted(replay.replayed.items())
     ]
-    return plain(replay) | {"replayed": replayed}
+    document: dict[str, Any] = plain(replay) | {"replayed": replayed}
+    return document

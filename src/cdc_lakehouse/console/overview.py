@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from py4j.protocol import Py4JError
@@ -71,8 +72,8 @@ class Overview:
     def text(self) -> str:
         """Return what a person reads: at most 23 lines, and 80 columns if the commands fit."""
         is_whole = len(self.gold) == self.gold_tables
-        rows = sum(table.rows for table in self.gold)
-        gold = _number(rows, "row") if is_whole else _number(self.gold_tables, "table")
+        active = sum(table.rows for table in self.gold)
+        gold = _number(active, "row") if is_whole else _number(self.gold_tables, "table")
         messages, events = _number(self.messages, "message"), _number(self.events, "event")
         topics, tables = _shares(len(self.topics), self.gold_tables)
         blocks = [[f"bronze {messages}, silver {events}, gold {gold}"]]
@@ -102,8 +103,8 @@ def look(spark: SparkSession, is_for_screen: bool) -> Overview:
         LakehouseError: there is no silver yet.
     """
     prepare_to_look(spark)
-    rows = [count_rows(spark, warehouse_path(*name)) for name in _COUNTED]
-    found = Overview(*rows)
+    messages, events = (count_rows(spark, warehouse_path(*name)) for name in _COUNTED)
+    found = Overview(messages, events)
     names = [name for name in _tables(spark, "gold") if name != "gold_problems"]
     found.gold_tables = len(names)
     with ThreadPoolExecutor(2) as pool:  # planning takes one core, and most of the time
@@ -126,7 +127,7 @@ def _gold(spark: SparkSession, found: Overview, names: list[str]) -> list[GoldTa
     selects = {
         name: select
         for name in names
-        if (select := _tried(found, f"gold.{name}", lambda n=name: _select(spark, n, n in stored)))
+        if (select := _tried(found, f"gold.{name}", partial(_select, spark, name, name in stored)))
     }
     if not selects:
         return []
@@ -139,7 +140,7 @@ def _gold(spark: SparkSession, found: Overview, names: list[str]) -> list[GoldTa
         return sorted(ask(*selects.values()), key=lambda table: table.table)
     except (PySparkException, Py4JError):
         each = [
-            _tried(found, f"gold.{n}", lambda s=select: ask(s)) for n, select in selects.items()
+            _tried(found, f"gold.{name}", partial(ask, select)) for name, select in selects.items()
         ]
         return [table for tables in each for table in tables or []]
 

@@ -51,8 +51,8 @@ def backfill_text(report: BackfillReport) -> str:
     header += ["in bronze", "other bytes", "erased"]
     cells = []
     for place in report.places:
-        numbers = (place.messages, place.first_offset, place.last_offset)
-        numbers += (place.in_bronze, place.conflicting, place.erased)
+        numbers = [place.messages, place.first_offset, place.last_offset]
+        numbers += [place.in_bronze, place.conflicting, place.erased]
         cells.append(
             [place.topic, str(place.partition), place.format, *(f"{n:,}" for n in numbers)]
         )

@@ -62,10 +62,11 @@ class RunReport:
 
     def document(self) -> dict[str, Any]:
         """Return what a program reads."""
-        return plain(vars(self)) | {
+        document: dict[str, Any] = plain(vars(self)) | {
             "ingest": landed_document(self.ingest) if self.ingest else None,
             "overview": self.overview.document() if self.overview else None,
         }
+        return document
 
 
 def run(
@@ -149,6 +150,7 @@ def parse() -> Manifest:
         parsed = dbtRunner().invoke(["--quiet", "parse"])
     if not parsed.success:
         raise LakehouseError("dbt cannot read the project. Mend it, then run `dbt build`.")
+    assert isinstance(parsed.result, Manifest)
     return parsed.result
 
 

@@ -1,7 +1,7 @@
 """The answers to queries: as a table, as CSV, or as what JSON has of the values."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +47,7 @@ class Answer:
 
     def csv(self) -> str:
         """Return CSV with a header; NULL is an empty field, an empty text is ""."""
-        lines = [self.schema.names, *self.rows]
+        lines: list[Sequence[str | None]] = [self.schema.names, *self.rows]
         return "\n".join(",".join(map(_csv_field, line)) for line in lines)
 
     def text(self) -> str:

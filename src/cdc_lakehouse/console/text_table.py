@@ -4,9 +4,10 @@ import re
 import shutil
 import textwrap
 import unicodedata
+from collections.abc import Sequence
 
 
-def text_table(header: list[str], cells: list[list[str | None]], limit: int = 60) -> str:
+def text_table(header: list[str], cells: Sequence[Sequence[str | None]], limit: int = 60) -> str:
     """Return a table of text; columns beyond the terminal's width (120 in a pipe) go on below.
 
     Args:

@@ -8,11 +8,13 @@ import time
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse.delta.log import delta_log
 from cdc_lakehouse.delta.past import note_of
+from cdc_lakehouse.runtime.jvm import jvm_of
 from cdc_lakehouse.storage.files import Location
 
 
@@ -53,7 +55,7 @@ class Append:
         self.write(rows)
         for name in names:
             path = self.path / self._files.pop(name).path()
-            file = self.spark._jvm.org.apache.hadoop.fs.Path(str(path))
+            file = jvm_of(self.spark).org.apache.hadoop.fs.Path(str(path))
             file.getFileSystem(self._log.newDeltaHadoopConf()).delete(file, False)
 
     def commit(self, name: str, identifier: int, source: str | None = None) -> None:
@@ -65,12 +67,12 @@ class Append:
         Raises:
             Py4JJavaError: somebody has committed one under this name meanwhile.
         """
-        delta = self.spark._jvm.org.apache.spark.sql.delta
+        delta = jvm_of(self.spark).org.apache.spark.sql.delta
         self._transaction.txnVersion(name)  # who has read it conflicts with who writes it
-        now = self.spark._jvm.scala.Option.apply(int(time.time() * 1000))
+        now = jvm_of(self.spark).scala.Option.apply(int(time.time() * 1000))
         mark = delta.actions.SetTransaction(name, identifier, now)
-        mode = self.spark._jvm.org.apache.spark.sql.SaveMode.Append
-        note = self.spark._jvm.scala.Option.apply(
+        mode = jvm_of(self.spark).org.apache.spark.sql.SaveMode.Append
+        note = jvm_of(self.spark).scala.Option.apply(
             note_of({name: (identifier, source)}) if source else None
         )
         nothing = self._nothing
@@ -79,17 +81,17 @@ class Append:
         )
         self._transaction.commit(self._sequence((mark, *self._files.values())), operation)
 
-    def _sequence(self, objects: Iterable[Any]):
+    def _sequence(self, objects: Iterable[Any]) -> JavaObject:
         """Return objects of Java as a sequence of Scala."""
-        listed = self.spark._jvm.java.util.ArrayList()
+        listed = jvm_of(self.spark).java.util.ArrayList()
         for each in objects:
             listed.add(each)
         return self._collections.asScala(listed).toSeq()
 
     @property
-    def _collections(self):
-        return self.spark._jvm.scala.jdk.javaapi.CollectionConverters
+    def _collections(self) -> JavaObject:
+        return jvm_of(self.spark).scala.jdk.javaapi.CollectionConverters
 
     @property
-    def _nothing(self):
-        return self.spark._jvm.scala.Option.empty()
+    def _nothing(self) -> JavaObject:
+        return jvm_of(self.spark).scala.Option.empty()

@@ -68,5 +68,5 @@ def set_for_one_statement(spark: SparkSession, values: Mapping[str, str]) -> Ite
             spark.conf.set(name, value)
         yield
     finally:
-        for name, value in before.items():
-            spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+        for name, earlier in before.items():
+            spark.conf.unset(name) if earlier is None else spark.conf.set(name, earlier)

@@ -2,24 +2,27 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import Any
 
+from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse.runtime.jvm import jvm_of
 from cdc_lakehouse.storage.files import Location
 
 LOG = "_delta_log"  # the folder of a table that holds its commits
 
 
-def snapshot(spark: SparkSession, path: Location):
+def snapshot(spark: SparkSession, path: Location) -> JavaObject:
     """Return the latest state of the table in a folder, an object of Delta's."""
-    nothing = spark._jvm.scala.Option.empty()
+    nothing = jvm_of(spark).scala.Option.empty()
     return delta_log(spark, path).update(False, nothing, nothing)
 
 
 def latest_version(spark: SparkSession, path: Location) -> int:
     """Return the number of the table's latest commit."""
-    return snapshot(spark, path).version()
+    return int(snapshot(spark, path).version())
 
 
 def live_files(spark: SparkSession, path: Location) -> tuple[int, int]:
@@ -31,7 +34,7 @@ def live_files(spark: SparkSession, path: Location) -> tuple[int, int]:
 def clean_log(spark: SparkSession, path: Location) -> None:
     """Write a checkpoint, and delete the commits that Delta need not keep any longer."""
     latest = snapshot(spark, path)
-    latest.deltaLog().checkpointAndCleanUpDeltaLog(latest, spark._jvm.scala.Option.empty())
+    latest.deltaLog().checkpointAndCleanUpDeltaLog(latest, jvm_of(spark).scala.Option.empty())
 
 
 def table_properties(spark: SparkSession, path: Location) -> dict[str, str]:
@@ -39,10 +42,10 @@ def table_properties(spark: SparkSession, path: Location) -> dict[str, str]:
     return properties_of(spark, snapshot(spark, path))
 
 
-def properties_of(spark: SparkSession, state) -> dict[str, str]:
+def properties_of(spark: SparkSession, state: JavaObject) -> dict[str, str]:
     """Return the properties that a table has in a state of it, an object of Delta's."""
     found = state.metadata().configuration()
-    return dict(spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava(found))
+    return dict(jvm_of(spark).scala.jdk.javaapi.CollectionConverters.asJava(found))
 
 
 def transaction_version(spark: SparkSession, path: Location, application: str) -> int:
@@ -55,7 +58,7 @@ def transaction_version(spark: SparkSession, path: Location, application: str) -
     return found.get() if found.isDefined() else -1
 
 
-def last_checksum(path: Location) -> dict | None:
+def last_checksum(path: Location) -> dict[str, Any] | None:
     """Return what Delta wrote beside the table's latest commit: sizes, transactions, metadata.
 
     It takes no Spark.
@@ -65,9 +68,11 @@ def last_checksum(path: Location) -> dict | None:
         another commit of the same number has left, which was taken away, does not count.
     """
     commit = _last_commit(path)
+    if commit is None:
+        return None
     try:
-        checksum = json.loads(commit.with_suffix(".crc").read_text()) if commit else None
-        own = checksum and checksum.get("txnId")
+        checksum: dict[str, Any] = json.loads(commit.with_suffix(".crc").read_text())
+        own = checksum.get("txnId")
         return checksum if not own or own in commit.read_text(encoding="utf-8") else None
     except (OSError, ValueError):
         return None
@@ -91,7 +96,8 @@ def bytes_since(path: Location, version: int | None) -> int | None:
         added = [action["add"] for action in actions_since(path, version) if "add" in action]
     except (OSError, ValueError):  # if it is damaged, Delta says so
         return None
-    return sum(file["size"] for file in added if file["dataChange"])
+    size: int = sum(file["size"] for file in added if file["dataChange"])
+    return size
 
 
 def partitions_since(path: Location, version: int, last: int, column: str) -> set[str] | None:
@@ -117,7 +123,9 @@ def partitions_since(path: Location, version: int, last: int, column: str) -> se
     return values
 
 
-def appended_since(path: Location, version: int, last: int, saying: str) -> list[list[dict]] | None:
+def appended_since(
+    path: Location, version: int, last: int, saying: str
+) -> list[list[dict[str, Any]]] | None:
     """Return the files that each commit after `version` up to `last` has appended to a table.
 
     Returns:
@@ -182,31 +190,36 @@ def count_commits(path: Location) -> int:
     return sum(1 for _ in _commits(path))
 
 
-def live_files_in_log(path: Location) -> list[dict] | None:
+def live_files_in_log(path: Location) -> list[dict[str, Any]] | None:
     """Return the files that a table consists of, from its latest checksum; None of many files."""
     return (last_checksum(path) or {}).get("allFiles")
 
 
 def count_rows(spark: SparkSession, path: Location) -> int:
     """Return the number of rows of a table, from its latest checksum if that names its files."""
+    files = live_files_in_log(path)
     try:
-        return sum(
-            json.loads(file["stats"])["numRecords"]
-            - (file.get("deletionVector") or {}).get("cardinality", 0)
-            for file in live_files_in_log(path)
-        )
-    except (TypeError, KeyError):  # of many files, or of files without statistics, Delta reads them
-        return spark.read.format("delta").load(str(path)).count()
+        if files is not None:
+            rows: int = sum(
+                json.loads(file["stats"])["numRecords"]
+                - (file.get("deletionVector") or {}).get("cardinality", 0)
+                for file in files
+            )
+            return rows
+    except (TypeError, KeyError):  # of files without statistics
+        pass
+    return spark.read.format("delta").load(str(path)).count()
 
 
 def read_beside(spark: SparkSession, path: Location, name: str) -> str | None:
     """Return the text of a file in a table's folder; None if it cannot be read."""
     log = delta_log(spark, path)
-    file = spark._jvm.org.apache.hadoop.fs.Path(str(path / name))
+    file = jvm_of(spark).org.apache.hadoop.fs.Path(str(path / name))
     try:
-        return log.store().read(file, log.newDeltaHadoopConf()).mkString("\n")
+        text: str = log.store().read(file, log.newDeltaHadoopConf()).mkString("\n")
     except Py4JJavaError:
         return None
+    return text
 
 
 def write_beside(spark: SparkSession, path: Location, name: str, text: str) -> None:
@@ -217,21 +230,25 @@ def write_beside(spark: SparkSession, path: Location, name: str, text: str) -> N
         text: of one line or several.
     """
     log = delta_log(spark, path)
-    file = spark._jvm.org.apache.hadoop.fs.Path(str(path / name))
-    lines = spark._jvm.scala.jdk.javaapi.CollectionConverters.asScala(
-        spark._jvm.java.util.List.of(text).iterator()
+    file = jvm_of(spark).org.apache.hadoop.fs.Path(str(path / name))
+    lines = jvm_of(spark).scala.jdk.javaapi.CollectionConverters.asScala(
+        jvm_of(spark).java.util.List.of(text).iterator()
     )
     log.store().write(file, lines, True, log.newDeltaHadoopConf())
 
 
-def delta_log(spark: SparkSession, path: Location):
+def delta_log(spark: SparkSession, path: Location) -> JavaObject:
     """Return Delta's object for a table's log, which has not looked for new commits."""
     # Delta reads a checkpoint lazily, in the session of the thread, which no query may have set.
-    spark._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
-    return spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(path))
+    jvm_of(spark).org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
+    return jvm_of(spark).org.apache.spark.sql.delta.DeltaLog.forTable(
+        spark._jsparkSession, str(path)
+    )
 
 
-def actions_since(path: Location, version: int, last: int | None = None) -> Iterator[dict]:
+def actions_since(
+    path: Location, version: int, last: int | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield what the commits after `version` of a table, up to `last`, did: the log's files.
 
     Raises:
@@ -244,7 +261,7 @@ def actions_since(path: Location, version: int, last: int | None = None) -> Iter
         yield from actions_of(path, commit)
 
 
-def actions_of(path: Location, commit: int) -> Iterator[dict]:
+def actions_of(path: Location, commit: int) -> Iterator[dict[str, Any]]:
     """Yield what a commit of a table did.
 
     Raises:
@@ -268,7 +285,7 @@ def last_commit(path: Location) -> int | None:
     return int(last.stem) if last else None
 
 
-def _user_metadata(actions: Iterable[dict]) -> list[str | None]:
+def _user_metadata(actions: Iterable[dict[str, Any]]) -> list[str | None]:
     """Return the texts that the actions of a commit keep: one, unless it says nothing of itself."""
     return [
         action["commitInfo"].get("userMetadata") for action in actions if "commitInfo" in action

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -37,7 +38,7 @@ class Commit:
     text: str
 
     @cached_property
-    def info(self) -> dict:
+    def info(self) -> dict[str, Any]:
         """What Delta says of the commit."""
         return next(self._actions("commitInfo"), {})
 
@@ -73,7 +74,7 @@ class Commit:
                 return Mark(transaction["version"], newest, identifier, self.identifier)
         return Mark(newest, newest, identifier) if noted == newest else None
 
-    def _actions(self, kind: str) -> Iterator[dict]:
+    def _actions(self, kind: str) -> Iterator[dict[str, Any]]:
         """Yield its actions of a kind; those of a large commit are not all read."""
         for line in self.text.split("\n"):
             if line.startswith(f'{{"{kind}"'):
@@ -191,7 +192,7 @@ def keeps_rows_since(path: Location, version: int, identifier: str | None = None
         return False
 
 
-def _takes_or_restores(action: dict) -> bool:
+def _takes_or_restores(action: dict[str, Any]) -> bool:
     is_restore = action.get("commitInfo", {}).get("operation") == "RESTORE"
     return is_restore or ("remove" in action and action["remove"]["dataChange"])
 

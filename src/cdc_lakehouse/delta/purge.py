@@ -9,6 +9,7 @@ from cdc_lakehouse.delta.feed import FEED, PURGED
 from cdc_lakehouse.delta.log import LOG, latest_version, snapshot
 from cdc_lakehouse.delta.past import note_again
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime.jvm import jvm_of
 from cdc_lakehouse.runtime.paths import located
 from cdc_lakehouse.storage.files import Location
 
@@ -28,7 +29,7 @@ def purge(spark: SparkSession, table: str) -> None:
     Raises:
         LakehouseError: Delta wrote no checkpoint, so that its log cannot be shortened.
     """
-    folder = located(spark.sql(f"describe detail {table}").first().location)
+    folder = located(spark.sql(f"describe detail {table}").collect()[0].location)
     before = latest_version(spark, folder)
     # Files whose rows are only marked as deleted are written again without them.
     spark.sql(f"reorg table {table} apply (purge)")
@@ -58,7 +59,7 @@ def _shorten_log(spark: SparkSession, table: Location) -> int:
     """
     folder = table / LOG
     latest = snapshot(spark, table)
-    latest.deltaLog().checkpoint(latest, spark._jvm.scala.Option.empty())
+    latest.deltaLog().checkpoint(latest, jvm_of(spark).scala.Option.empty())
     if not list(folder.glob(f"{latest.version():020}.checkpoint*.parquet")):
         raise LakehouseError(
             f"{folder} has no checkpoint of version {latest.version()}, so its earlier commits "
@@ -69,5 +70,6 @@ def _shorten_log(spark: SparkSession, table: Location) -> int:
         if number and int(number[1]) < latest.version():
             path.unlink()
     # What Java remembers of the log may speak of files that are gone.
-    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
-    return latest.version()
+    jvm_of(spark).org.apache.spark.sql.delta.DeltaLog.clearCache()
+    version: int = latest.version()
+    return version

@@ -41,5 +41,9 @@ def extent_of(file: Mapping[str, Any], columns: Iterable[str]) -> Extent | None:
 def extents_of(files: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> list[Extent] | None:
     """Return the extents of files; None if one is not known."""
     columns = list(columns)
-    found = [extent_of(file, columns) for file in files]
-    return None if None in found else found
+    found: list[Extent] = []
+    for file in files:
+        if (extent := extent_of(file, columns)) is None:
+            return None
+        found.append(extent)
+    return found

@@ -6,6 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse.runtime.jvm import jvm_of
 from cdc_lakehouse.sql import identifier
 
 
@@ -40,7 +41,7 @@ def changed_columns(stored: Mapping[str, Any], contract: Mapping[str, Any]) -> l
     return sorted(name for name in names if stored.get(name) != contract.get(name))
 
 
-def required_columns(columns: Iterable[dict]) -> list[str]:
+def required_columns(columns: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the names of those columns of a contract that must not be null."""
     return [
         column["name"]
@@ -49,13 +50,13 @@ def required_columns(columns: Iterable[dict]) -> list[str]:
     ]
 
 
-def types_of_columns(spark: SparkSession, columns: Iterable[dict]) -> dict[str, Any]:
+def types_of_columns(spark: SparkSession, columns: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the types that the columns of a contract (name, data_type) have in Spark."""
     definition = ", ".join(
         f"{identifier(column['name'])} {column['data_type']}" for column in columns
     )
     return types_of_schema(
-        spark._jvm.org.apache.spark.sql.types.StructType.fromDDL(definition).json()
+        jvm_of(spark).org.apache.spark.sql.types.StructType.fromDDL(definition).json()
     )
 
 

@@ -1,8 +1,8 @@
 """What Delta's log and Spark say of the change log, and of what is new for it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
 from pyspark.sql import Row, SparkSession
 
@@ -48,13 +48,7 @@ from cdc_lakehouse.engine.latest_changes import (
 from cdc_lakehouse.engine.loss import LostRows, query_of_lost_rows
 from cdc_lakehouse.engine.new_messages import QUERY, NewMessages, from_commits, from_rows
 from cdc_lakehouse.engine.reprocessed import PROPERTY, with_tables
-from cdc_lakehouse.engine.window import (
-    PROTECTED,
-    Build,
-    Window,
-    decide_build,
-    refuse_restored,
-)
+from cdc_lakehouse.engine.window import PROTECTED, Build, Window, decide_build, refuse_restored
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.storage.files import Location
 
@@ -65,8 +59,8 @@ MESSAGES = "bronze.messages"
 def plan_window(
     spark: SparkSession,
     table: str,
-    path: Path,
-    columns: Sequence[dict],
+    path: Location,
+    columns: Sequence[Mapping[str, Any]],
     exists: bool,
     is_asked: bool,
     protected: str = "",
@@ -92,7 +86,7 @@ def plan_window(
     last = snapshot(spark, messages).version()
     since = -1 if read is None else read
     formats, earliest = formats_between(spark, since, last), earliest_version(messages)
-    reaches_back = earliest <= since + 1
+    reaches_back = earliest is not None and earliest <= since + 1
     return Window(
         table,
         path,
@@ -140,8 +134,8 @@ def found_of_messages(mark: Mark) -> str | None:
 def _build(
     spark: SparkSession,
     table: str,
-    path: Path,
-    columns: Sequence[dict],
+    path: Location,
+    columns: Sequence[Mapping[str, Any]],
     is_asked: bool,
     protected: str,
 ) -> Build:
@@ -150,7 +144,7 @@ def _build(
     contract = types_of_columns(spark, columns)
     lost = None
     if is_asked or changed_columns(stored, contract) or before != protected:
-        lost = LostRows(*spark.sql(query_of_lost_rows(table)).first())
+        lost = LostRows(*spark.sql(query_of_lost_rows(table)).collect()[0])
     required = required_columns(columns)
     return decide_build(table, is_asked, stored, contract, required, lost, (before, protected))
 
@@ -192,7 +186,8 @@ def _told_by_log(window: Window) -> NewMessages | None:
     since = -1 if window.read is None else window.read
     commits = appended_since(warehouse_path(*MESSAGES.split(".")), since, window.last, EACH_ONCE)
     extents = [extents_of(files, IDENTITY) for files in commits or ()]
-    return None if commits is None or None in extents else from_commits(extents)
+    known = [each for each in extents if each is not None]
+    return None if commits is None or len(known) < len(extents) else from_commits(known)
 
 
 def _are_known(spark: SparkSession, window: Window, found: NewMessages) -> bool:
@@ -236,7 +231,7 @@ def find_latest_changes(
     return known
 
 
-def read_kept(spark: SparkSession, path: Path) -> LatestChanges | None:
+def read_kept(spark: SparkSession, path: Location) -> LatestChanges | None:
     """Return what the last runs of a change log have left, if it still holds for the table."""
     kept = read_latest(read_beside(spark, path, FILE))
     return kept if kept and keeps_rows_since(path, kept.version, kept.commit) else None
@@ -255,7 +250,7 @@ def count_settled(
     return spark.sql(query_of_latest(rows, since, names_of_dropped)).collect()
 
 
-def earlier_duplicates(rows: Iterable, known: LatestChanges) -> str | None:
+def earlier_duplicates(rows: Iterable[Any], known: LatestChanges) -> str | None:
     """Return the condition on rows of earlier runs that one of this run may be a duplicate of them.
 
     Args:
@@ -269,7 +264,7 @@ def earlier_duplicates(rows: Iterable, known: LatestChanges) -> str | None:
 
 
 def keep_latest_changes(
-    spark: SparkSession, window: Window, known: LatestChanges, rows: Iterable
+    spark: SparkSession, window: Window, known: LatestChanges, rows: Iterable[Any]
 ) -> None:
     """Leave for the next run how far this one has come, and what it has settled.
 

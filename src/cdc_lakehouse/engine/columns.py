@@ -122,7 +122,8 @@ def column_of(definition: Mapping[str, Any]) -> Column:
 
 def source_of(definition: Mapping[str, Any]) -> str:
     """Return the name that a column of a YAML has in the source."""
-    return (definition.get("meta") or {}).get("source", definition["name"])
+    name: str = (definition.get("meta") or {}).get("source", definition["name"])
+    return name
 
 
 def _own(types: Mapping[str, str]) -> Iterator[Column]:

@@ -12,6 +12,7 @@ the change, and the gold tables of that table are rebuilt, as after a replay.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from cdc_lakehouse.routes import EXTRACT as FORMAT
 from cdc_lakehouse.sql import quoted
@@ -70,7 +71,7 @@ class Extract:
         return [self.database, self.schema, self.table]
 
 
-def extracts_of(rows: Iterable[Sequence]) -> list[Extract]:
+def extracts_of(rows: Iterable[Sequence[Any]]) -> list[Extract]:
     """Return the extracts that the rows of a query tell."""
     return [Extract(*row) for row in rows]
 

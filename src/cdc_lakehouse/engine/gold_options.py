@@ -19,8 +19,8 @@ from cdc_lakehouse.errors import LakehouseError
 # liquid_clustered_by and on_table_exists, which other adapters have, are not.
 LIKENESS = 0.75
 
-BOTH = {"on_truncate": "apply", "on_drop": "keep", "cluster_by": []}
-DEFAULTS = {
+BOTH: dict[str, Any] = {"on_truncate": "apply", "on_drop": "keep", "cluster_by": []}
+DEFAULTS: dict[str, dict[str, Any]] = {
     "current_state": BOTH | {"on_delete": "hide", "tombstone_retention": None},
     "history": BOTH | {"track_columns": []},
 }
@@ -30,7 +30,7 @@ CHOICES = {
     "on_delete": ["hide", "flag"],
 }
 # Options that decide what is kept beside the table, or what of it is shown, not what it holds.
-BESIDE = {"plain_table": False, "change_feed": False, "on_violation": "keep"}
+BESIDE: dict[str, Any] = {"plain_table": False, "change_feed": False, "on_violation": "keep"}
 # The columns that a change has beside those of its row.
 FEED_COLUMNS = {"_change_type", "_commit_version", "_commit_timestamp", "_before", "_feed"}
 RETENTION = r"[0-9]+ (hour|day|week|month|year)s?"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.contracts.relation import RelationType
 
 from cdc_lakehouse.engine.plain_table import SUFFIX
 from cdc_lakehouse.sql import identifier
@@ -26,21 +27,24 @@ class Function:
 
 def storage_of(view: BaseRelation) -> BaseRelation:
     """The table that is stored for a gold model: of the same name, in a schema beside."""
-    return view.incorporate(path={"schema": f"{view.schema}_storage"}, type="table")
+    path = {"schema": f"{view.schema}_storage"}
+    stored: BaseRelation = view.incorporate(path=path, type="table")
+    return stored
 
 
 def plain_of(view: BaseRelation) -> BaseRelation:
     """The copy of the rows of a gold model that every Delta reader takes."""
-    path = {"schema": view.schema + SUFFIX, "identifier": view.identifier}
-    return view.create(**path, type="table")
+    schema = f"{view.schema}{SUFFIX}"
+    return view.create(schema=schema, identifier=view.identifier, type=RelationType.Table)
 
 
 def function_of(view: BaseRelation, suffix: str) -> Function:
     """A function of a history, which has the name of its table."""
-    return Function(view.schema, f"{view.identifier.removesuffix('_history')}_{suffix}")
+    return Function(str(view.schema), f"{str(view.identifier).removesuffix('_history')}_{suffix}")
 
 
 def beside(view: BaseRelation, suffix: str) -> BaseRelation:
     """A view beside the table that is stored for a gold model."""
     path = {"identifier": f"{view.identifier}_{suffix}"}
-    return storage_of(view).incorporate(path=path, type="view")
+    found: BaseRelation = storage_of(view).incorporate(path=path, type="view")
+    return found

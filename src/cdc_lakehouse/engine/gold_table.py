@@ -295,6 +295,6 @@ class GoldTable:
         columns = [column.name for column in self.model.stored]
         if not self.rebuild:
             return statements.insert_rows(str(self.storage), columns, rows)
-        properties = self._new_properties | noted
+        properties = {**self._new_properties, **noted}
         cluster_by = self.model.options.values["cluster_by"]
         return statements.replace_table(str(self.storage), columns, rows, properties, cluster_by)

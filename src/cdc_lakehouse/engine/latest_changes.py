@@ -11,6 +11,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
+from typing import Any
 
 from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.sql import quoted
@@ -96,11 +97,11 @@ def nothing_known(read: int | None) -> LatestChanges:
     return LatestChanges(-1, since, {}, since)
 
 
-def _flat(table: TableChanges) -> list:
+def _flat(table: TableChanges) -> list[Any]:
     return [*astuple(table.source), *astuple(table)[1:]]
 
 
-def _table(row: Iterable) -> TableChanges:
+def _table(row: Iterable[Any]) -> TableChanges:
     database, schema, table, *counts = row
     return TableChanges(SourceTable(database, schema, table), *counts)
 
@@ -111,8 +112,8 @@ def read_latest(text: str | None) -> LatestChanges | None:
         kept = json.loads(text or "")
         sequences = {tuple(source): sequence for *source, sequence in kept["sequences"]}
         runs = tuple(Run(last, tuple(map(_table, tables))) for last, tables in kept["runs"])
-        positions = (kept[name] for name in ("version", "bronze_version"))
-        return LatestChanges(*positions, sequences, kept["since"], runs, kept.get("commit"))
+        version, bronze = kept["version"], kept["bronze_version"]
+        return LatestChanges(version, bronze, sequences, kept["since"], runs, kept.get("commit"))
     except (ValueError, TypeError, KeyError):  # it can be made up for
         return None
 
@@ -174,19 +175,19 @@ def is_of_none(row: str, messages: str) -> str:
         )"""
 
 
-def sequences_of(rows: Iterable) -> dict[Source, str]:
+def sequences_of(rows: Iterable[Any]) -> dict[Source, str]:
     """Return the greatest sequences of the rows of the query."""
     return {tuple(row[:4]): row[4] for row in rows if row[4] is not None}
 
 
-def first_sequences_of(rows: Iterable) -> dict[Source, str]:
+def first_sequences_of(rows: Iterable[Any]) -> dict[Source, str]:
     """Return the least sequences of the rows of the query."""
     return {tuple(row[:4]): row[5] for row in rows if row[5] is not None}
 
 
-def counts_of(rows: Iterable) -> tuple[TableChanges, ...]:
+def counts_of(rows: Iterable[Any]) -> tuple[TableChanges, ...]:
     """Return the counts of the rows of the query, of all formats together."""
-    found: dict[tuple, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    found: dict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for _, database, schema, table, _, _, *counts in rows:
         names = database, schema, table, counts[-1] > 0
         found[names] = [a + b for a, b in zip(found[names], counts, strict=True)]

@@ -3,10 +3,10 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from cdc_lakehouse.bronze.removal import ERASURE, EXPIRY
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.storage.files import Location
 
 # The environment variable that lets the change log lose these rows.
 LOSE_REMOVED = "LAKEHOUSE_LOSE_REMOVED"
@@ -70,7 +70,7 @@ def refuse_protection(table: str, lost: LostRows) -> None:
     )
 
 
-def refuse_first_build(removed: Mapping[str, int], path: Path) -> None:
+def refuse_first_build(removed: Mapping[str, int], path: Location) -> None:
     """Refuse to build a silver.events that has read nothing from a bronze that is not whole.
 
     Bronze itself says what it no longer holds, so it does not matter how silver was lost.

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import groupby
+from typing import Any
 
 from cdc_lakehouse.engine.gold_model import GoldModel
 
@@ -48,7 +49,7 @@ class Change:
         return self.pair or self.sequence
 
     @property
-    def place(self) -> tuple:
+    def place(self) -> tuple[Any, ...]:
         """Where it stands: within one sequence a removed half comes first, a TRUNCATE last."""
         is_on_table = self.operation in (TRUNCATE, DROP, EXTRACT)
         return self.moment, is_on_table, not self.is_replaced, self.delivery
@@ -77,7 +78,7 @@ class Followed:
     void: list[Change] = field(default_factory=list)
 
 
-def change_of(record: dict) -> Change:
+def change_of(record: dict[str, Any]) -> Change:
     """Return the change that a record of its fields says."""
     not_carried = frozenset(record["not_carried"] or ())
     delivery = tuple(record["delivery"])

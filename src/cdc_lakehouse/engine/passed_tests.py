@@ -34,7 +34,8 @@ def read_passed(text: str | None) -> dict[str, Passed]:
 
 
 def _passed(commits: Sequence[str | None] = (None, None), **kept: Any) -> Passed:
-    return Passed(**kept, commits=tuple(commits))
+    events, messages = commits
+    return Passed(**kept, commits=(events, messages))
 
 
 def text_of(passed: Mapping[str, Passed]) -> str:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.dialects import Spark
+from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, build_scope
 
@@ -41,7 +41,7 @@ def columns_read(sql: str) -> dict[str, list[str]]:
         return {}
     read: dict[str, set[str]] = {}
     for select in _selects(scope):
-        for column in select.expression.selects:
+        for column in _columns_of(select):
             if not column.is_star:
                 read.setdefault(column.alias_or_name, set()).update(_members(column, select))
     return {column: sorted(names) for column, names in read.items()}
@@ -54,7 +54,13 @@ def _selects(scope: Scope) -> list[Scope]:
     return [scope]
 
 
-def _members(expression: exp.Expression, scope: Scope) -> Iterator[str]:
+def _columns_of(select: Scope) -> list[exp.Expr]:
+    """The expressions that a SELECT gives."""
+    query = select.expression
+    return query.selects if isinstance(query, exp.Selectable) else []
+
+
+def _members(expression: exp.Expr, scope: Scope) -> Iterator[str]:
     """The names of the members of `image` that an expression reads, however far below."""
     if isinstance(expression, exp.Bracket) and _is_image(expression.this, scope):
         name = text_of(expression.expressions[0])
@@ -70,7 +76,7 @@ def _members(expression: exp.Expression, scope: Scope) -> Iterator[str]:
             yield from _members(part, scope)
 
 
-def _is_image(expression: exp.Expression, scope: Scope) -> bool:
+def _is_image(expression: exp.Expr, scope: Scope) -> bool:
     if not isinstance(expression, exp.Column):
         return False
     origins = list(_origins(expression, scope))
@@ -79,24 +85,25 @@ def _is_image(expression: exp.Expression, scope: Scope) -> bool:
     return any(_is_image(column.unalias(), source) for source, column in origins)
 
 
-def _origins(column: exp.Column, scope: Scope) -> Iterator[tuple[Scope, exp.Expression]]:
+def _origins(column: exp.Column, scope: Scope) -> Iterator[tuple[Scope, exp.Expr]]:
     """The expressions of subqueries and common table expressions that a column stands for."""
     for name, (_, source) in scope.selected_sources.items():
         if not isinstance(source, Scope) or column.table not in ("", name):
             continue
         for select in _selects(source):
-            for found in select.expression.selects:
+            for found in _columns_of(select):
                 if found.alias_or_name == column.name:
                     yield select, found
                 elif found.is_star:
                     yield from _origins(exp.column(column.name), select)
 
 
-def text_of(expression: exp.Expression) -> str | None:
+def text_of(expression: exp.Expr) -> str | None:
     """The value of a text literal, also of one in several parts; None of any other expression."""
     if isinstance(expression, exp.Concat):
         parts = [text_of(part) for part in expression.expressions]
-        return None if None in parts else "".join(parts)
+        known = [part for part in parts if part is not None]
+        return "".join(known) if len(known) == len(parts) else None
     is_text = isinstance(expression, exp.RawString) or (
         isinstance(expression, exp.Literal) and expression.is_string
     )

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from http.client import HTTPException
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
@@ -98,6 +99,7 @@ def fetch(registry: str, ids: list[int], project: Path) -> Iterator[tuple[int, s
     Raises:
         LakehouseError: it does not answer, or is none.
     """
+    find: Callable[[int], str | None]
     if registry.startswith(("http://", "https://")):
         find = Registry(registry).schema
     else:
@@ -163,7 +165,7 @@ class Registry:
         texts = [*self._referred(found, set()), found["schema"]]
         return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
-    def _referred(self, found: dict, seen: set[tuple[str, int]]) -> Iterator[str]:
+    def _referred(self, found: dict[str, Any], seen: set[tuple[str, int]]) -> Iterator[str]:
         for each in found.get("references") or ():
             place = each["subject"], each["version"]
             if place not in seen:
@@ -174,7 +176,7 @@ class Registry:
                     yield from self._referred(other, seen)
                     yield other["schema"]
 
-    def _get(self, path: str) -> dict | None:
+    def _get(self, path: str) -> dict[str, Any] | None:
         """Return what the registry says, None if it has no such schema."""
         headers = dict(HEADERS)
         if os.environ.get(AUTH):
@@ -186,7 +188,8 @@ class Registry:
             time.sleep(PAUSE if attempt else 0)
             try:
                 with urlopen(request, timeout=TIMEOUT) as answer:
-                    return json.load(answer)
+                    found: dict[str, Any] = json.load(answer)
+                    return found
             except HTTPError as error:
                 if error.code == 404 and _code_of(error) == NO_SCHEMA:
                     return None
@@ -213,6 +216,7 @@ class Registry:
 def _code_of(error: HTTPError) -> int | None:
     """Return the code that a registry gives beside the one of HTTP."""
     try:
-        return json.load(error).get("error_code")
+        code: int | None = json.load(error).get("error_code")
     except (ValueError, AttributeError):
         return None
+    return code

@@ -13,7 +13,8 @@ PROPERTY = "cdc_lakehouse.resettled"
 
 def read_tables(text: str | None) -> dict[str, int]:
     """Return the tables of the property's text, which may be missing."""
-    return json.loads(text or "{}")
+    tables: dict[str, int] = json.loads(text or "{}")
+    return tables
 
 
 def with_tables(text: str | None, tables: Iterable[Sequence[str | None]], version: int) -> str:

@@ -222,7 +222,7 @@ _NOT_OF_ONE_ROW = {
 }
 
 
-def _parsed(model: str, what: str, text: str) -> exp.Expression:
+def _parsed(model: str, what: str, text: str) -> exp.Expr:
     try:
         # Spark's grammar for one column: what comes behind it, or opens too much, is refused.
         found = sqlglot.parse_one(f"select ({text}\n)", read=Spark4)
@@ -237,7 +237,8 @@ def _parsed(model: str, what: str, text: str) -> exp.Expression:
     if len(selected) != 1 or not isinstance(selected[0], exp.Paren):
         todo = "write one expression, with its brackets closed"
         raise _refusal(model, f"{what}: `{text.strip()}` is not one expression", todo)
-    return selected[0].this
+    inside: exp.Expr = selected[0].this
+    return inside
 
 
 def _refusal(model: str, found: str, todo: str) -> LakehouseError:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
-from typing import Any
+from typing import TypeVar
 
 import sqlglot
 from sqlglot import exp
@@ -16,7 +16,8 @@ from cdc_lakehouse.engine.projection import Spark4, text_of
 IMAGES = ("silver", "row_images")
 
 # What a condition can be. One that asks more than the names of a table can be any of these.
-Truth = frozenset[bool | None]
+Tri = bool | None
+Truth = frozenset[Tri]
 ANY: Truth = frozenset({True, False, None})
 # Patterns that mean the same to Java and to Python.
 COMMON_PATTERN = re.compile(r"[\w^$.*+?()|\[\]-]*", re.ASCII)
@@ -33,18 +34,18 @@ class SourceTable:
     @property
     def columns(self) -> dict[str, str | None]:
         """What the columns of silver that name a table are for this one."""
-        parts = [part for part in (self.database, self.schema, self.table) if part is not None]
         return {
             "database_name": self.database,
             "schema_name": self.schema,
             "table_name": self.table,
-            "source_table": ".".join(parts),
+            "source_table": self.name,
         }
 
     @property
     def name(self) -> str:
         """The parts of its name with dots between them, as gold tables have it."""
-        return self.columns["source_table"]
+        parts = (self.database, self.schema, self.table)
+        return ".".join(part for part in parts if part is not None)
 
 
 def tables_read(sql: str) -> Callable[[SourceTable], bool]:
@@ -60,7 +61,7 @@ def tables_read(sql: str) -> Callable[[SourceTable], bool]:
     return lambda table: True in _truth(where, table.columns)
 
 
-def _condition(sql: str) -> exp.Expression | None:
+def _condition(sql: str) -> exp.Expr | None:
     """The condition on the rows of row_images; None if it is not known."""
     try:
         query = sqlglot.parse_one(sql, read=Spark4)
@@ -70,16 +71,17 @@ def _condition(sql: str) -> exp.Expression | None:
     if len(found) != 1 or not isinstance(found[0].parent, exp.From):
         return None
     select = found[0].parent.parent
-    where = select.args.get("where")
-    if where is None or select.args.get("joins") or select.args.get("laterals"):
+    where = select and select.args.get("where")
+    if select is None or where is None or select.args.get("joins") or select.args.get("laterals"):
         return None
-    return where.this
+    condition: exp.Expr = where.this
+    return condition
 
 
-def _truth(condition: exp.Expression, columns: dict[str, str | None]) -> Truth:
+def _truth(condition: exp.Expr, columns: dict[str, str | None]) -> Truth:
     """What a condition can be for rows of a table, by SQL's logic of three values."""
 
-    def both(one: exp.Expression, combine: Callable) -> Truth:
+    def both(one: exp.Connector, combine: Callable[[Tri, Tri], Tri]) -> Truth:
         sides = product(_truth(one.left, columns), _truth(one.right, columns))
         return frozenset(combine(left, right) for left, right in sides)
 
@@ -100,12 +102,15 @@ def _truth(condition: exp.Expression, columns: dict[str, str | None]) -> Truth:
         return ANY
 
 
+_Answer = TypeVar("_Answer")
+
+
 class _Unknown(Exception):
     """An expression asks more than the names of a table."""
 
 
-def _compare(condition: exp.Expression, columns: dict[str, str | None]) -> bool | None:
-    def value(expression: exp.Expression) -> str | None:
+def _compare(condition: exp.Expr, columns: dict[str, str | None]) -> bool | None:
+    def value(expression: exp.Expr) -> str | None:
         return _value(expression, columns)
 
     match condition:
@@ -130,7 +135,7 @@ def _compare(condition: exp.Expression, columns: dict[str, str | None]) -> bool 
     raise _Unknown
 
 
-def _value(expression: exp.Expression, columns: dict[str, str | None]) -> str | None:
+def _value(expression: exp.Expr, columns: dict[str, str | None]) -> str | None:
     match expression:
         case exp.Paren():
             return _value(expression.this, columns)
@@ -148,7 +153,7 @@ def _value(expression: exp.Expression, columns: dict[str, str | None]) -> str | 
     return text
 
 
-def _known(function: Callable, *values: str | None) -> Any:
+def _known(function: Callable[..., _Answer], *values: str | None) -> _Answer | None:
     """What a function gives; null where it is given one."""
     return None if None in values else function(*values)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from cdc_lakehouse.delta import statements
@@ -13,6 +12,7 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.package import BUILT_BY, RELEASE
 from cdc_lakehouse.protection import FILE, lines_done
 from cdc_lakehouse.sql import identifier
+from cdc_lakehouse.storage.files import Location
 
 # Delta keeps the least and the greatest value of these columns in each file. They are what readers
 # look for; of texts and types, as of an error or a column, it would keep them in vain.
@@ -64,6 +64,7 @@ def decide_build(
     changed = changed_columns(stored, contract)
     if not is_asked and not changed:
         return _protected_otherwise(table, lost, *protected)
+    assert lost is not None
     if not is_asked and (added := columns_to_add(stored, contract, required, lost.count > 0)):
         said = (
             f"{table} gets the columns {', '.join(added)}. Bronze no longer holds all of its "
@@ -79,6 +80,7 @@ def _protected_otherwise(table: str, lost: LostRows | None, stored: str, wanted:
     """Decide what becomes of a table whose columns are as its contract says."""
     if stored == wanted:
         return Build(exists=True)
+    assert lost is not None
     if not lost.count:
         said = f"{table} is built anew: other columns are protected than before"
         return Build(exists=True, rebuild=True, said=said)
@@ -104,7 +106,7 @@ class Window:
     """
 
     table: str
-    path: Path
+    path: Location
     columns: Sequence[Mapping[str, Any]]
     messages: str
     read: int | None

@@ -67,7 +67,7 @@ class Gold:
         """Return the model that reads a table, None if there is none."""
         for path, sql in self.models.items():
             is_of_kind = bool(re.search(r"materialized\s*=\s*['\"]history['\"]", sql)) is is_history
-            if is_of_kind and reads(sql, table):
+            if is_of_kind and reads(sql, table.place()):
                 return path
         return None
 

@@ -72,11 +72,15 @@ def _comment(table: SourceTable, column: str) -> str:
     return f"  -- {fit.data_type} fits {fit.values_seen()}"
 
 
-def reads(sql: str, table: SourceTable) -> bool:
-    """Tell whether the where clause of a model, which may list several tables, names a table."""
+def reads(sql: str, place: Iterable[tuple[str, str | None]]) -> bool:
+    """Tell whether the where clause of a model, which may list several tables, names a table.
+
+    Args:
+        place: as of `SourceTable.place`.
+    """
     return all(
         re.search(rf"\b{name}\s*(=|in\s*\([^)]*?)\s*{re.escape(_literal(value))}", sql)
-        for name, value in table.place()
+        for name, value in place
         if value is not None and (name != "schema_name" or name in sql)
     )
 
@@ -112,6 +116,6 @@ def _literal(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]", code_point, quoted(text))
 
 
-def code_point(match: re.Match) -> str:
+def code_point(match: re.Match[str]) -> str:
     """Return a character that was found as SQL, YAML and JSON escape it."""
     return f"\\u{ord(match[0]):04x}"

@@ -62,10 +62,10 @@ def model_yaml(
         if needs_backticks(names[column]):
             parts.append("quote: true")
         parts.append(f"data_type: {_scalar(table.data_type(column))}")
-        source = [f"source: {_quoted(_for_jinja(column))}"] if names[column] != column else []
+        named = [f"source: {_quoted(_for_jinja(column))}"] if names[column] != column else []
         inferred = ["inferred: true"] if table.is_inferred(column) else []
-        if source or inferred:
-            parts.append(f"meta: {{{', '.join(source + inferred)}}}")
+        if named or inferred:
+            parts.append(f"meta: {{{', '.join(named + inferred)}}}")
         worded = table.types[column][0] if column in table.types else ""
         word = _tidy(worded.replace("array<", "array of ").replace(">", ""))
         kind = f", {word} in the source" if word else ", of no type in the messages"
@@ -88,7 +88,7 @@ def holds(joined: str, before: str, entry: str) -> bool:
         added = yaml.safe_load(ANCHORS + entry)["models"]
     except yaml.YAMLError:
         return False
-    return found == {**expected, "models": [*(expected.get("models") or []), *added]}
+    return bool(found == {**expected, "models": [*(expected.get("models") or []), *added]})
 
 
 def described(path: Path) -> list[str]:

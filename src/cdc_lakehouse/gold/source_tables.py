@@ -123,7 +123,7 @@ def seen_tables(spark: SparkSession) -> list[SourceTable]:
         row_id = (ROW_ID,) if ROW_ID in column_names else None
         seen.append(
             SourceTable(
-                *row[:3],
+                *(row.database_name, row.schema_name, row.table_name),
                 columns=column_names,
                 types=column_types(types, has_schema=row.schema_name is not None),
                 key=tuple(row.key_columns) if row.key_columns else row_id,
@@ -167,7 +167,7 @@ def find_table(tables: Sequence[SourceTable], named: str) -> SourceTable:
         raise LakehouseError("silver has no row changes yet, of no table. Land some messages.")
     names = sorted(map(str, tables))
     likeness = {n: SequenceMatcher(None, named.lower(), n.lower()).ratio() for n in names}
-    closest = sorted(names, key=likeness.get, reverse=True)
+    closest = sorted(names, key=lambda name: likeness[name], reverse=True)
     raise LakehouseError(
         f"silver has no row changes of {named}. It has those of {listed(closest)}."
     )

@@ -59,6 +59,7 @@ def type_note(worded: str, data_type: str) -> str | None:
 def list_cast(worded: str, column: str = "the column") -> str:
     """Return the `from_json` that makes a list of a column whose type begins with `array`."""
     match = re.match(r"((?:array<)*)([^<>]*)", "array<>" if " or " in worded else worded)
+    assert match  # the pattern fits every text
     depth, element = match[1].count("array<") or 1, match[2] if match[1] else ""
     held = "array<" * depth + _ELEMENTS.get(element, "string") + ">" * depth
     return f"from_json({column}, '{held}')"

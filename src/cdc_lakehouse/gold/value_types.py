@@ -7,6 +7,7 @@ in one (1.1 and 1.10 may be versions). Types have room to grow: a bigint, 38 dig
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -72,9 +73,9 @@ class Fit:
         return "the one value seen" if self.texts == 1 else f"all {self.texts:,} values seen"
 
 
-def fits_of_tables(spark: SparkSession) -> dict[tuple, dict[str, Fit]]:
+def fits_of_tables(spark: SparkSession) -> dict[tuple[Any, ...], dict[str, Fit]]:
     """Return of each table (database, schema, table) the columns that a type fits."""
-    found: dict[tuple, dict[str, Fit]] = {}
+    found: dict[tuple[Any, ...], dict[str, Fit]] = {}
     for row in spark.sql(VALUES).collect():
         database, schema, table, column, *seen = row
         texts = SeenTexts(*seen)

@@ -55,7 +55,8 @@ def backfill(request: Request, project_dir: str | Path = ".") -> BackfillReport:
     timings = Recorder()
     with writing(timings) as (spark, staging):
         work = _Backfill(spark, routes, staging, timings, request)
-        report = work.run(roots, None)
+        work.run(roots, None)
+        report = work.report
         if not request.is_dry_run:
             report.notes += filter(None, [timings.finish("ingest-backfill", spark)])
     return report
@@ -63,6 +64,8 @@ def backfill(request: Request, project_dir: str | Path = ".") -> BackfillReport:
 
 class _Backfill(Ingest):
     """An ingest of files that gives topics other names, and looks before it lands."""
+
+    report: BackfillReport
 
     def __init__(
         self,
@@ -91,8 +94,8 @@ class _Backfill(Ingest):
     def is_landed(self, row: Row) -> bool:
         """Only under the same names: who corrects one lands the archive again."""
         if row.partition is None:
-            return row.topic == self.names.text
-        return row.topic == self.names.of(Path(row.path).parent.name)
+            return bool(row.topic == self.names.text)
+        return bool(row.topic == self.names.of(Path(row.path).parent.name))
 
     def refuse_conflicts(self, files: list[File], known: dict[str, list[Row]]) -> list[File]:
         """Return the files as they are: all of them are compared with bronze before they land."""

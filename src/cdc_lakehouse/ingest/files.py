@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import IO
 from uuid import uuid4
 
 import pyarrow as pa
@@ -243,7 +244,7 @@ def lines_of(file: File) -> Iterator[list[bytes]]:
             yield values
 
 
-def _take_lines(lines, first: int) -> list[bytes]:
+def _take_lines(lines: IO[bytes] | gzip.GzipFile, first: int) -> list[bytes]:
     values: list[bytes] = []
     size = 0
     while len(values) < BATCH_ROWS and size < BATCH_BYTES:

@@ -64,6 +64,8 @@ def numbers_of(
     numbers: dict[str, int] = {}
     asked: dict[tuple[str, int], tuple[File, int]] = {}  # with the lines that have landed
     for file in files:
+        if file.topic is None:
+            continue
         landed: dict[int, list[Row]] = {}
         for row in sorted(known.get(file.path, []), key=lambda row: row.batch, reverse=True):
             if row.topic == file.topic and row.partition is not None:

@@ -198,7 +198,9 @@ class Ingest:
         lines = [file for file in new if not is_parquet(file.path)]
         for file in lines:
             file.topic = topic or self.names.of(os.path.basename(os.path.dirname(file.path)))
-        highest = deliveries.highest_partitions(self.spark, {file.topic for file in lines})
+        highest = deliveries.highest_partitions(
+            self.spark, {file.topic for file in lines if file.topic is not None}
+        )
         numbers = numbers_of(self.spark, lines, known)
         staged = []
         for file in sorted(new, key=lambda file: not is_parquet(file.path)):
@@ -216,7 +218,7 @@ class Ingest:
             except UNFIT as error:
                 self.refuse(file.path, error)
                 continue
-            if file.topic is not None:
+            if file.topic is not None and file.partition is not None:
                 file.highest[file.topic] = file.partition  # its number is taken if it is empty, too
             for name, partition in file.highest.items():
                 highest[name] = max(partition, highest.get(name, -1))

@@ -56,7 +56,9 @@ def conflict(spark: SparkSession, folder: Location, name: str) -> Refused | None
     landed = bronze.read(spark, bronze.MESSAGES)
     landed = landed.join(staged.select(*IDENTITY).distinct(), IDENTITY, "left_semi")
     place = _compared(staged, landed).where("conflicting > 0").orderBy(*PARTITION).first()
-    return place and Refused(
+    if place is None:
+        return None
+    return Refused(
         "has changed since it was landed, and has other bytes under a topic, partition and offset "
         f"that are known: {place.topic}/{place.partition}, {place.conflicting:,} from offset "
         f"{place.first_conflict:,}. Export it with the offsets of the topic; or give its topic a "

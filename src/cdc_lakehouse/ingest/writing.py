@@ -47,7 +47,7 @@ def writing(timings: Recorder) -> Iterator[tuple[SparkSession, Path]]:
 def staged_for_workers(spark: SparkSession, staging: Path) -> Iterator[Location]:
     """Yield where Spark finds what is staged: workers of a cluster see object storage alone."""
     home = lakehouse_dir()
-    if not isinstance(home, ObjectPath) or not is_cluster(spark.sparkContext.master):
+    if not isinstance(home, ObjectPath) or not is_cluster(spark.sparkContext.master or ""):
         yield staging
         return
     folder = home / "tmp" / "ingest"

@@ -57,6 +57,7 @@ def _train() -> None:
     for statement in STATEMENTS:
         spark.sql(statement).collect()
     gateway = spark.sparkContext._gateway
+    assert gateway is not None  # Spark runs
     spark.stop()
     gateway.shutdown()
     gateway.proc.stdin.close()

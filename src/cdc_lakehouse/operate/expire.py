@@ -88,9 +88,9 @@ def expire(spark: SparkSession, older_than: str, dry_run: bool = False) -> Expir
         _drop(spark, removal)
         expired.completed += removal.messages
     age = f"current_timestamp() - interval {older_than}"
-    before = spark.sql(f"select cast({age} as string)").first()[0]
+    before = spark.sql(f"select cast({age} as string)").collect()[0][0]
     settled = _settled_before(spark, events, before)
-    counts = settled.agg(F.count("*"), F.count_if("is_rejected")).first()
+    (counts,) = settled.agg(F.count("*"), F.count_if("is_rejected")).collect()
     expired.messages, expired.rejected = counts
     if expired.messages and not dry_run:
         selection = json.dumps({"older_than": older_than, "before": before})

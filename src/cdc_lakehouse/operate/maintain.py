@@ -39,7 +39,7 @@ from cdc_lakehouse.runtime.served import join_served
 from cdc_lakehouse.runtime.session import open_session, stopping
 from cdc_lakehouse.runtime.shared_metastore import is_shared
 from cdc_lakehouse.sql import identifier
-from cdc_lakehouse.storage.files import Location
+from cdc_lakehouse.storage.files import Location, fitting
 
 MEBIBYTE = 1 << 20
 FILE_SIZE = 128 * MEBIBYTE  # bytes; smaller files of a table are put together up to it
@@ -147,8 +147,8 @@ def maintain(
             if lock := _hold(take, soonest, "The tables of bronze", report):
                 held.enter_context(lock)
                 _maintain_schemas(spark, _is_bronze, retention, report)
-        if held := _hold_tables(deadline, report):
-            with held:
+        if tables := _hold_tables(deadline, report):
+            with tables:
                 _maintain_schemas(spark, lambda path: not _is_bronze(path), retention, report)
     report.left_overs = _remove_left_overs()
     report.seconds = time.monotonic() - began_at
@@ -193,7 +193,7 @@ def _maintain_schemas(
     retention: timedelta,
     report: MaintainReport,
 ) -> None:
-    schemas = sorted((lakehouse_dir() / "warehouse").glob("*.db"))
+    schemas = fitting(lakehouse_dir() / "warehouse", "*.db")
     paths = [path for schema in schemas for path in tables_in(schema) if wanted(path)]
     done = 0
     with showing("maintains", len(paths), "tables", lambda: done):
@@ -243,11 +243,11 @@ def _lag_of_silver(spark: SparkSession, path: Location, retention: timedelta) ->
         return None
     oldest = datetime.now(UTC) - retention
     history = spark.sql(f"describe history {bronze.by_path(bronze.MESSAGES)}")
-    unread = (
+    (unread,) = (
         history.where(F.col("version") > read)
         .where(~F.col("operation").isin(*WITHOUT_ROWS))
         .agg(F.min("timestamp").alias("first"), F.count("*").alias("commits"))
-        .first()
+        .collect()
     )
     if unread.first is None or unread.first.astimezone(UTC) > oldest:
         return None

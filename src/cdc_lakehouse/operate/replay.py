@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -93,7 +94,7 @@ class Selection:
         if first is not None and last is not None and first > last:
             raise LakehouseError(f"--offsets {first}-{last} holds no offset: write FROM-TO.")
 
-    def given(self) -> dict:
+    def given(self) -> dict[str, Any]:
         """Return the filters that were given, by name."""
         filters = asdict(self).items()
         return {k: v for k, v in filters if v is not None and v is not False and v != ()}
@@ -245,10 +246,10 @@ def _with_states(spark: SparkSession, outcomes: DataFrame, topics: list[str]) ->
     A message that a replay or a reroute has touched is of a later commit than its outcome.
     """
     # File statistics decide these.
-    offsets = outcomes.agg(F.min("offset"), F.max("offset")).first()
+    ((first, last),) = outcomes.agg(F.min("offset"), F.max("offset")).collect()
     messages = (
         bronze.read(spark, bronze.MESSAGES)
-        .where(F.col("topic").isin(topics) & F.col("offset").between(*offsets))
+        .where(F.col("topic").isin(topics) & F.col("offset").between(first, last))
         .select(*IDENTITY, F.col("_metadata.row_commit_version").alias("landed"))
     )
     wanted = messages.join(outcomes, IDENTITY, "left_semi")

@@ -62,14 +62,14 @@ def _of_rejected(
     beyond = {
         topic: count
         for topic, count in counts.items()
-        if values[topic] is not None and count[1] and count[0] / count[1] > values[topic]
+        if (limit := values[topic]) is not None and count[1] and count[0] / count[1] > limit
     }
     if not beyond:
         return
     rejected, messages = (sum(numbers) for numbers in zip(*beyond.values(), strict=True))
     most = {values[topic] for topic in beyond}
-    limit = f", limit {most.pop():.2%}" if len(most) == 1 else ""
-    share = f"({rejected / messages:.2%}{limit})"
+    only = f", limit {most.pop():.2%}" if len(most) == 1 else ""
+    share = f"({rejected / messages:.2%}{only})"
     groups = [group for group in facts.rejected if group.topic in beyond]
     if len(beyond) == 1:
         (subject,) = beyond
@@ -79,8 +79,8 @@ def _of_rejected(
         named = _listed([f"{t} ({n:,})" for t, (n, _) in _most(beyond)])
         said = f"{rejected:,} of {messages:,} messages are rejected in {subject} {share}: {named}."
     text, remedy = said + _reasons(groups), _mend(list(beyond), groups)
-    topics = tuple(beyond) if len(beyond) > 1 else ()
-    yield Finding("rejected_share", subject, text, remedy, topics)
+    several = tuple(beyond) if len(beyond) > 1 else ()
+    yield Finding("rejected_share", subject, text, remedy, several)
 
 
 def _most(counts: dict[str, tuple[int, int]]) -> list[tuple[str, tuple[int, int]]]:
@@ -200,14 +200,14 @@ def _of_tables(facts: Facts, limits: Limits) -> Iterator[Finding]:
                 "Add source_table as source to the columns of the model and to its key, or read "
                 "each source table in a model of its own.",
             )
-    for table in facts.gold_tables:
-        count = sum(problem.problems for problem in table.problems)
-        most = limits.value("problems", table.table)
+    for gold in facts.gold_tables:
+        count = sum(problem.problems for problem in gold.problems)
+        most = limits.value("problems", gold.table)
         if most is not None and count > most:
-            columns = sorted({p.column or p.code for p in table.problems})
+            columns = sorted({p.column or p.code for p in gold.problems})
             yield Finding(
                 "problems",
-                table.table,
+                gold.table,
                 f"{count:,} {'problem' if count == 1 else 'problems'} with values, keys or rules: "
                 f"{', '.join(columns[:5])}{', …' if columns[5:] else ''} (limit {most:,.0f}).",
                 "lakehouse show gold.gold_problems",

@@ -32,6 +32,7 @@ from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.session import FEW_STORED_BYTES, compile_plans, ended_java
 from cdc_lakehouse.runtime.timings import commands_timed, read_timings
 from cdc_lakehouse.sql import identifier
+from cdc_lakehouse.storage.files import fitting
 
 POINTS = 200_000  # of arrivals in a report
 SPANS = (1, 5, 15, 60, 300, 900, 3600, 6 * 3600, 86400, 7 * 86400, 28 * 86400)  # seconds
@@ -65,7 +66,7 @@ class Looker:
         Args:
             is_whole: whether all of it is asked, or only what can be beyond a limit.
         """
-        parts: dict[str, Callable[[], tuple]] = {
+        parts: dict[str, Callable[[], tuple[Any, ...]]] = {
             "partitions": partial(self._partitions, is_whole),
             "gaps": self._gaps,
             "drift": self._drift,
@@ -74,11 +75,7 @@ class Looker:
             "rejected": partial(self._rejected, is_whole),
         }
         if is_whole:
-            parts |= {
-                "arrivals": self._arrivals,
-                "runs": _runs,
-                "stored": self._stored,
-            }
+            parts |= {"arrivals": self._arrivals, "runs": _runs, "stored": self._stored}
         with ThreadPoolExecutor(2) as pool:  # planning takes one core, and most of the time
             answers = pool.map(self._guarded, parts.keys(), parts.values())
         found = dict(zip(parts, answers, strict=True))
@@ -95,7 +92,7 @@ class Looker:
             **found,
         )
 
-    def _guarded(self, name: str, ask: Callable[[], tuple]) -> tuple:
+    def _guarded(self, name: str, ask: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         try:
             return ask()
         except (PySparkException, Py4JError) as error:
@@ -115,7 +112,7 @@ class Looker:
         produced = {row[:2]: row for row in self._ask(questions.PRODUCED)} if is_whole else {}
         found = []
         for row in self._ask(questions.PARTITIONS):
-            said = {"format": ""}
+            said: dict[str, Any] = {"format": ""}
             for rows in (waiting, progress, produced, {row[:2]: row}):
                 said |= _plain_row(rows[row[:2]]) if row[:2] in rows else {}
             found.append(facts.Partition(**said))
@@ -225,7 +222,7 @@ class Looker:
 
     def _stored(self) -> tuple[facts.Stored, ...]:
         found = []
-        schemas = sorted((lakehouse_dir() / "warehouse").glob("*.db"))
+        schemas = fitting(lakehouse_dir() / "warehouse", "*.db")
         for path in (path for schema in schemas for path in tables_in(schema)):
             files, size = live_files(self._spark, path)
             name = f"{path.parent.name.removesuffix('.db')}.{path.name}"
@@ -249,7 +246,7 @@ def _holds_much() -> bool:
     gold = warehouse_path("gold_storage", "x").parent
     tables = [warehouse_path("silver", "events"), *tables_in(gold)]
     sizes = [bytes_since(path, None) for path in tables]
-    return None in sizes or sum(sizes) > FEW_STORED_BYTES
+    return None in sizes or sum(filter(None, sizes)) > FEW_STORED_BYTES
 
 
 def _runs() -> tuple[facts.Run, ...]:

@@ -16,7 +16,6 @@ from cdc_lakehouse.engine.columns import key_names, source_of
 from cdc_lakehouse.engine.projection import columns_read
 from cdc_lakehouse.engine.source_tables import IMAGES, SourceTable, tables_read
 from cdc_lakehouse.gold import model_sql
-from cdc_lakehouse.gold.source_tables import SourceTable as NamedTable
 
 TEST = "source_columns_are_read"
 NO_TABLE = SourceTable("\0", "\0", "\0")
@@ -132,16 +131,19 @@ def _model(name: str, file: str, text: str, said: Mapping[str, Any]) -> ReadMode
     return ReadModel(
         name,
         file,
-        tables_read(sql) if sql else lambda table: model_sql.reads(text, _named(table)),
+        tables_read(sql) if sql else lambda table: model_sql.reads(text, _place(table)),
         by_name,
         frozenset(map(str, excepted)),
         tuple(key_names(said, columns.values())),
     )
 
 
-def _named(table: SourceTable) -> NamedTable:
-    names = (table.database, table.schema, table.table)
-    return NamedTable(*names, columns=(), types={}, key=None)
+def _place(table: SourceTable) -> list[tuple[str, str | None]]:
+    return [
+        ("database_name", table.database),
+        ("schema_name", table.schema),
+        ("table_name", table.table),
+    ]
 
 
 def _described(folder: Path) -> dict[str, Mapping[str, Any]]:

@@ -7,7 +7,8 @@ def duration(seconds: float) -> str:
     """Return a time span in its two largest units: `2 d 3 h`, `45 s`, `0.2 s`."""
     if seconds < 1:
         return f"{seconds:.1f} s"
-    rest, words = round(seconds), []
+    rest = round(seconds)
+    words: list[str] = []
     for name, size in UNITS:
         count, rest = divmod(rest, size)
         if count or words:

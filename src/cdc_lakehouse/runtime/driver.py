@@ -97,6 +97,7 @@ def hadoop(work: Path, scheme: str) -> Hadoop:
         log = make_folder(work) / "spark.log"
         with standard_error_to(log), java_locale(), hidden_from_java():
             SparkContext._ensure_initialized(conf=conf)
+    assert SparkContext._jvm is not None  # it has just been started
     spark = SparkContext._jvm.org.apache.spark
     configuration = spark.deploy.SparkHadoopUtil.get().newConfiguration(spark.SparkConf())
     give_to_hadoop(configuration)

@@ -44,7 +44,8 @@ def fetch_storage_jars(scheme: str) -> list[Path]:
     Raises:
         LakehouseError: no usable Java, or the repository could not be reached.
     """
-    if reason := retrieve(SCHEMES[scheme], FOLDER / scheme):
+    needed = SCHEMES[scheme]
+    if needed and (reason := retrieve(needed, FOLDER / scheme)):
         raise LakehouseError(f"The jars for {scheme}:// could not be fetched:\n{reason}")
     return _jars_of(scheme)
 
@@ -66,7 +67,7 @@ def retrieve(ivy_file: Path, folder: Path, *properties: str) -> str:
     with tempfile.TemporaryDirectory() as cache, java_locale():
         done = subprocess.run(
             [
-                *(java, *properties, "-jar", ivy, "-cache", cache),
+                *(java, *properties, "-jar", str(ivy), "-cache", cache),
                 *("-settings", HERE / "jars_settings.xml", "-ivy", ivy_file),
                 *("-confs", "default", "-types", "jar", "bundle"),
                 *("-sync", "-retrieve", folder / "[artifact]-[revision].[ext]"),

@@ -49,17 +49,19 @@ def hidden_from_java() -> Iterator[None]:
 
     The environment itself stays, for other threads read it.
     """
-    start = java_gateway.Popen
+    # `Popen` is a name that PySpark imports for itself, which only `vars` gives to others.
+    names = vars(java_gateway)
+    start = names["Popen"]
 
     def start_java(*command: Any, env: Mapping[str, str], **further: Any) -> Any:
         plain = {name: value for name, value in env.items() if _is_for_java(name)}
         return start(*command, env=plain, **further)
 
-    java_gateway.Popen = start_java
+    names["Popen"] = start_java
     try:
         yield
     finally:
-        java_gateway.Popen = start
+        names["Popen"] = start
 
 
 def _hidden() -> dict[str, str]:
@@ -71,7 +73,7 @@ def give_to_functions(context: SparkContext) -> None:
 
     Those of a cluster have that of its executors, where a key has to be set.
     """
-    if not context.master.startswith("local"):
+    if not str(context.master).startswith("local"):
         return
     context.environment.update(_hidden())
     if sys.argv[1:2] == ["serve"]:

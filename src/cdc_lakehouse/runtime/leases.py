@@ -97,7 +97,8 @@ class Lease:
             if now - written > LEASE_SECONDS or _has_ended(about):
                 path.unlink(missing_ok=True)
                 continue
-            return about["holder"]
+            other: str = about["holder"]
+            return other
         return ""
 
     def _stands(self, about: dict[str, Any]) -> bool:

@@ -148,13 +148,13 @@ def begin_sharing(metastore: SharedMetastore) -> None:
     remedy = f"It can share {metastore.address} when that has ended."
     with ExitStack() as stack:
         if not storage_scheme():
-            for name in sorted({TABLES, *os.listdir(make_folder(lakehouse_dir() / FOLDER))}):
+            for name in sorted({TABLES, *os.listdir(make_folder(work_dir() / FOLDER))}):
                 stack.enter_context(_flock(name, remedy))
         shared_metastore.note_shared(metastore)
 
 
 def _flock(name: str, remedy: str) -> IO[str]:
-    path = make_folder(lakehouse_dir() / FOLDER) / name
+    path = make_folder(work_dir() / FOLDER) / name
     try:
         lock = open(path, "a+")  # noqa: SIM115 - held open for the life of the process
     except OSError as error:

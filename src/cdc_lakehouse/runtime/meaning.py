@@ -60,7 +60,7 @@ def refuse_other_meanings(settings: Mapping[str, str], where: str) -> None:
 
 def restore_meanings(spark: SparkSession) -> dict[str, str]:
     """Give a session the pinned values again; return those that it had instead."""
-    found = {name: spark.conf.get(name) for name in PINNED}
+    found = {name: spark.conf.get(name) or "" for name in PINNED}
     changed = {
         name: value for name, value in found.items() if value.lower() != PINNED[name].lower()
     }

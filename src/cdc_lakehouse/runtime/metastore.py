@@ -7,6 +7,8 @@ from pathlib import Path
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse.runtime.jvm import jvm_of
+
 VIEW_TEXTS = ("VIEW_ORIGINAL_TEXT", "VIEW_EXPANDED_TEXT")
 NARROW = """select columnname from sys.syscolumns inner join sys.systables on referenceid = tableid
     where tablename = 'TBLS' and cast(columndatatype as varchar(64)) like 'LONG VARCHAR%'"""
@@ -98,7 +100,7 @@ def _derby_text(text: str) -> str:
 @contextmanager
 def _transaction(spark: SparkSession, url: str) -> Iterator[JavaObject]:
     """Yield a connection whose statements count together, or not at all."""
-    connection = spark._jvm.java.sql.DriverManager.getConnection(url)
+    connection = jvm_of(spark).java.sql.DriverManager.getConnection(url)
     try:
         connection.setAutoCommit(False)
         yield connection

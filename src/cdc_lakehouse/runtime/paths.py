@@ -26,7 +26,7 @@ def lakehouse_dir() -> Location:
     """
     if address := _address():
         return located(address)
-    return Path(os.path.abspath(project_folder() / _given()))
+    return _folder()
 
 
 def work_dir() -> Path:
@@ -36,7 +36,7 @@ def work_dir() -> Path:
     project, which may be deleted when no process is at work.
     """
     if not (address := _address()):
-        return lakehouse_dir()
+        return _folder()
     name = re.sub(r"\W+", "_", address)
     digest = hashlib.blake2b(address.encode(), digest_size=4).hexdigest()
     return Path(os.path.abspath(project_folder() / ".lakehouse" / f"{name}-{digest}"))
@@ -58,6 +58,10 @@ def located(location: str) -> Location:
 def warehouse_path(schema: str, table: str) -> Location:
     """Return where the Delta table `schema.table` lives; Spark writes names in small letters."""
     return lakehouse_dir() / "warehouse" / f"{schema}.db".lower() / table.lower()
+
+
+def _folder() -> Path:
+    return Path(os.path.abspath(project_folder() / _given()))
 
 
 def _given() -> str:

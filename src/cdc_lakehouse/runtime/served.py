@@ -79,7 +79,7 @@ def ask(connection: Connection, question: dict[str, Any] | None = None) -> dict[
     try:
         if question is not None:
             connection.send_bytes(json.dumps(question).encode())
-        answer = json.loads(connection.recv_bytes())
+        answer: dict[str, Any] = json.loads(connection.recv_bytes())
     except (OSError, EOFError):
         raise LakehouseError(f"{ENDED}.") from None
     if "refused" in answer:
@@ -165,5 +165,6 @@ def _session_through(port: int, secret: str) -> SparkSession:
     context = SparkContext(conf=conf, gateway=gateway, jsc=java_context)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, on_interrupt)  # PySpark's would cancel the jobs of all
-    context._accumulatorServer.handle_error = lambda request, client_address: None
+    # As in `open_session`.
+    context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     return SparkSession(context, root)

@@ -108,7 +108,8 @@ def open_session(
         message = f"Spark did not start: {said} More in {work / 'spark.log'}."
         raise LakehouseError(message) from error
     # It would print a stack if Java ended, beside the error of whoever called Java.
-    spark.sparkContext._accumulatorServer.handle_error = lambda request, client_address: None
+    server = spark.sparkContext._accumulatorServer
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]
     return spark
 
 
@@ -133,7 +134,8 @@ def stopping(what: str, remedy: str, *errors: type[Exception]) -> Iterator[None]
         yield
     except (PySparkException, Py4JError, OSError, *errors) as error:
         if getattr(error, "errno", None) in DISK_FULL | NOT_WRITABLE:
-            raise cannot_write(Path(error.filename or lakehouse_dir()), error) from None
+            path = Path(error.filename) if error.filename else lakehouse_dir()
+            raise cannot_write(path, error) from None
         said = ended_java(error) or " ".join(short_message(error).splitlines()).rstrip(" .")
         raise LakehouseError(f"{what} stopped: {said}. {remedy}") from error
 

@@ -21,6 +21,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime.jvm import jvm_of
 from cdc_lakehouse.runtime.metastore import texts
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.runtime.servers import refusals
@@ -107,7 +108,7 @@ class SharedMetastore:
 
     @contextmanager
     def _connection(self, spark: SparkSession) -> Iterator[JavaObject]:
-        jvm, named = spark._jvm, self.settings
+        jvm, named = jvm_of(spark), self.settings
         jvm.java.lang.Class.forName(named[f"spark.hadoop.{JDO}ConnectionDriverName"])
         connection = jvm.java.sql.DriverManager.getConnection(
             named[f"spark.hadoop.{JDO}ConnectionURL"],
@@ -191,7 +192,7 @@ def _noted() -> str | None:
 
 def _make_tables_of_classes(spark: SparkSession, named: dict[str, str], password: str) -> None:
     """Let DataNucleus make the tables of all classes of the metastore that are not there."""
-    jvm = spark._jvm
+    jvm = jvm_of(spark)
     properties = jvm.java.util.Properties()
     for name, value in named.items():
         properties.setProperty(name.removeprefix("spark.hadoop."), value)
@@ -223,5 +224,5 @@ def _metastore_classes() -> list[str]:
     jar = next(Path(pyspark.__file__).parent.glob("jars/hive-metastore-*.jar"))
     with zipfile.ZipFile(jar) as archive:
         text = archive.read("package.jdo").decode()
-    package = re.search(r'<package name="([\w.]+)"', text)[1]
+    (package, *_) = re.findall(r'<package name="([\w.]+)"', text)
     return [f"{package}.{name}" for name in re.findall(r'<class name="(\w+)"', text)]

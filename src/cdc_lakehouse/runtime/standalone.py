@@ -128,7 +128,8 @@ def check_executors(spark: SparkSession, name: str, memory: str, home: Location)
 
 
 def _has_executors(spark: SparkSession) -> bool:
-    return spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() > 1  # the driver is one
+    executors: int = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size()
+    return executors > 1  # the driver is one
 
 
 def stop_without_executors(spark: SparkSession, name: str) -> None:

@@ -19,6 +19,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.runtime.jvm import jvm_of
 from cdc_lakehouse.runtime.paths import work_dir
 from cdc_lakehouse.storage.files import write_whole
 
@@ -120,8 +121,9 @@ class Recorder:
             if spark is not None:
                 # If Java has ended, what was done inside says so.
                 with suppress(Py4JError, OSError):
-                    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
-                    spark.sparkContext.setLocalProperty("spark.job.description", None)
+                    # None is how a property ends, which PySpark's types do not know.
+                    for name in ("spark.jobGroup.id", "spark.job.description"):
+                        spark.sparkContext.setLocalProperty(name, None)  # type: ignore[arg-type]
 
     def finish(self, command: str, spark: SparkSession | None) -> str | None:
         """Keep what was recorded as that of the last `command`, and begin anew.
@@ -152,13 +154,16 @@ def _add_metrics(steps: Mapping[str, Step], spark: SparkSession) -> None:
     context = spark._jsparkSession.sparkContext()
     context.listenerBus().waitUntilEmpty()
     store = context.statusStore()
-    writer = spark._jvm.org.apache.spark.status.api.v1.JacksonMessageWriter().mapper()
+    writer = jvm_of(spark).org.apache.spark.status.api.v1.JacksonMessageWriter().mapper()
 
     def stage(number: int) -> dict[str, Any] | None:
         try:
-            return json.loads(writer.writeValueAsString(store.lastStageAttempt(number)))
+            found: dict[str, Any] = json.loads(
+                writer.writeValueAsString(store.lastStageAttempt(number))
+            )
         except Py4JJavaError:  # Spark keeps the latest thousand
             return None
+        return found
 
     jobs = json.loads(writer.writeValueAsString(store.jobsList(None)))
     add_stages(steps, jobs, stage)
@@ -176,7 +181,7 @@ def add_stages(
         jobs: those of Spark, also of no step.
         stage: returns what Spark knows of a stage by its number, None if it has forgotten it.
     """
-    numbers = defaultdict(set)
+    numbers: defaultdict[str, set[int]] = defaultdict(set)
     for job in jobs:
         if job.get("jobGroup") in steps:
             numbers[job["jobGroup"]] |= set(job["stageIds"])

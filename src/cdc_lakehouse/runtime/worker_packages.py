@@ -36,7 +36,7 @@ def pack(further: Iterable[str] = ()) -> list[str]:
             for file in found.files or ():
                 # Scripts lie outside, and compiled modules name the paths of this machine.
                 if ".." not in file.parts and "__pycache__" not in file.parts:
-                    archive.add(found.locate_file(file), str(file))
+                    archive.add(str(found.locate_file(file)), str(file))
     part.rename(ARCHIVE)
     names = sorted(packed)
     LIST.write_text("".join(f"{name}\n" for name in names))

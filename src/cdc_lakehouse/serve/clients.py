@@ -10,6 +10,7 @@ from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 from typing import Any
 
+from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
@@ -112,7 +113,8 @@ class _Client:
         self._context, self._lock, self._connection = spark.sparkContext, lock, connection
         self._name = f"process {about['process']} ({about['command']})"
         self._tag = f"process-{about['process']}-{secrets.token_hex(4)}"
-        self._gateway, self._holds_lock = None, False
+        self._gateway: JavaObject | None = None
+        self._holds_lock = False
 
     def answer(self) -> None:
         """Answer until the process ends, then cancel the jobs that it has begun."""
@@ -135,10 +137,12 @@ class _Client:
     def _open_gateway(self) -> None:
         # Java's threads of the gateway inherit the tag.
         self._context.addJobTag(self._tag)
-        kind = self._context._jvm.org.apache.spark.api.python.Py4JServer
-        self._gateway = kind(self._context._jsc.sc().conf())
-        self._gateway.start()
-        port, secret = self._gateway.getListeningPort(), self._gateway.secret()
+        jvm = self._context._jvm
+        assert jvm is not None  # Spark runs
+        kind = jvm.org.apache.spark.api.python.Py4JServer
+        self._gateway = gateway = kind(self._context._jsc.sc().conf())
+        gateway.start()
+        port, secret = gateway.getListeningPort(), gateway.secret()
         _send(self._connection, port=port, secret=secret)
 
     def _cancel_jobs(self) -> None:

@@ -55,13 +55,15 @@ class Figures:
 
     def __init__(self, spark: SparkSession) -> None:
         self._registry = CollectorRegistry()
-        kept = {"registry": self._registry}
-        self._runs = Counter("lakehouse_runs", "Runs of ingest and dbt.", ["result"], **kept)
+        kept = self._registry
+        self._runs = Counter("lakehouse_runs", "Runs of ingest and dbt.", ["result"], registry=kept)
         for result in RESULTS:
             self._runs.labels(result)
-        self._seconds = Gauge("lakehouse_last_run_seconds", "How long the last run took.", **kept)
+        self._seconds = Gauge(
+            "lakehouse_last_run_seconds", "How long the last run took.", registry=kept
+        )
         self._ended = Gauge(
-            "lakehouse_last_run_timestamp_seconds", "When the last run ended.", **kept
+            "lakehouse_last_run_timestamp_seconds", "When the last run ended.", registry=kept
         )
         self._registry.register(_Tables(spark))
 
@@ -81,7 +83,8 @@ class _Tables(Collector):
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark, self._asking = spark.newSession(), threading.Lock()
-        self._seen, self._known = None, []
+        self._seen: dict[str, int] | None = None
+        self._known: list[GaugeMetricFamily] = []
 
     def describe(self) -> list[GaugeMetricFamily]:
         return []  # or the registry would collect to learn the names
@@ -91,7 +94,7 @@ class _Tables(Collector):
             now = latest_versions(self._spark)
             now[ACCOUNTING] = self._spark.catalog.tableExists(ACCOUNTING)
             if now != self._seen:
-                self._known, self._seen = list(self._ask(now[ACCOUNTING])), now
+                self._known, self._seen = list(self._ask(bool(now[ACCOUNTING]))), now
             yield from self._known
 
     def _ask(self, is_built: bool) -> Iterator[GaugeMetricFamily]:

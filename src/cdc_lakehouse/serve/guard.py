@@ -8,8 +8,10 @@ import getpass
 from collections.abc import Iterable
 from pathlib import Path
 
-from py4j.java_gateway import JavaObject
+from py4j.java_gateway import JavaObject, JVMView
 from pyspark.sql import SparkSession
+
+from cdc_lakehouse.runtime.jvm import jvm_of
 
 
 def _names(text: str) -> frozenset[str]:
@@ -57,7 +59,7 @@ def open_guarded(spark: SparkSession, is_read_only: bool) -> JavaObject:
         spark: the root session; what it and its other children do is not looked at.
         is_read_only: whether the user who runs this process may only read, as others do.
     """
-    jvm = spark._jvm
+    jvm = jvm_of(spark)
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
     compiler.cook(JAVA.read_text())
@@ -67,14 +69,16 @@ def open_guarded(spark: SparkSession, is_read_only: bool) -> JavaObject:
         pinned.put(name, value)
     lists = [_set(jvm, names) for names in (READING, WRITING, SETTINGS, FUNCTIONS)]
     given = [getpass.getuser(), is_read_only, pinned, *lists]
-    arguments = spark.sparkContext._gateway.new_array(jvm.java.lang.Object, len(given))
+    gateway = spark.sparkContext._gateway
+    assert gateway is not None  # Spark runs
+    arguments = gateway.new_array(jvm.java.lang.Object, len(given))
     for place, each in enumerate(given):
         arguments[place] = each
     guard = kind.getConstructors()[0].newInstance(arguments)
     return guard.open(spark._jsparkSession)
 
 
-def _set(jvm, names: Iterable[str]) -> JavaObject:
+def _set(jvm: JVMView, names: Iterable[str]) -> JavaObject:
     made = jvm.java.util.TreeSet()
     for name in names:
         made.add(name)

@@ -21,7 +21,8 @@ class Report:
     def __init__(self, spark: SparkSession, project: Path) -> None:
         self._spark, self._project = spark, project
         self._making = threading.Lock()
-        self._seen, self._made_at, self._page = {}, 0.0, b""
+        self._seen: dict[str, int] = {}
+        self._made_at, self._page = 0.0, b""
 
     def page(self) -> bytes:
         """Return the page, without values of rows.

@@ -10,6 +10,7 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime.jvm import jvm_of
 from cdc_lakehouse.runtime.paths import work_dir
 from cdc_lakehouse.serve.guard import open_guarded
 from cdc_lakehouse.storage.files import make_folder
@@ -136,8 +137,8 @@ def start(
     for name, value in given.items():
         session.conf().set(name, value)
         if name.startswith(OF_AUTHENTICATION):  # Hive's classes for it look nowhere else
-            spark._jvm.java.lang.System.setProperty(name, value)
-    kind = spark._jvm.org.apache.spark.sql.hive.thriftserver.HiveThriftServer2
+            jvm_of(spark).java.lang.System.setProperty(name, value)
+    kind = jvm_of(spark).org.apache.spark.sql.hive.thriftserver.HiveThriftServer2
     # In a thread that has used the metastore, Hive would take the options of that use.
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(kind.startWithSparkSession, session, False).result()

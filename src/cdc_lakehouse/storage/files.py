@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from cdc_lakehouse.errors import cannot_write
 from cdc_lakehouse.storage.objects import ObjectPath
@@ -13,7 +14,10 @@ from cdc_lakehouse.storage.objects import ObjectPath
 Location = Path | ObjectPath
 
 
-def make_folder(path: Location) -> Location:
+_Place = TypeVar("_Place", bound=Location)
+
+
+def make_folder(path: _Place) -> _Place:
     """Make a folder of a lakehouse, unless it is there, and return it.
 
     Object storage has no folders that need to be made.
@@ -65,11 +69,17 @@ def renew(path: Location) -> None:
         os.utime(path)
 
 
+def fitting(folder: Location, pattern: str) -> list[Location]:
+    """Return what lies in a folder under names that fit the pattern, sorted."""
+    found: list[Location] = [*folder.glob(pattern)]
+    return sorted(found, key=str)
+
+
 def sizes_below(path: Location) -> Iterator[tuple[str, int]]:
     """Yield the names of all files below a folder, as they follow its own, and their bytes."""
     if isinstance(path, ObjectPath):
-        for found, status in path.walk():
-            yield str(found).removeprefix(f"{path}/"), status.st_size
+        for place, status in path.walk():
+            yield str(place).removeprefix(f"{path}/"), status.st_size
         return
     for folder, _, names in os.walk(path):
         for name in names:

@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 
 from cdc_lakehouse.errors import short_message
+
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,11 @@ class ObjectPath:
         return self.with_name(f"{self.stem}{suffix}")
 
     def exists(self) -> bool:
-        return self._ask(lambda files, path: files.exists(path))
+        return bool(self._ask(lambda files, path: files.exists(path)))
 
     def is_dir(self) -> bool:
         try:
-            return self._ask(lambda files, path: files.getFileStatus(path).isDirectory())
+            return bool(self._ask(lambda files, path: files.getFileStatus(path).isDirectory()))
         except FileNotFoundError:
             return False
 
@@ -125,7 +127,9 @@ class ObjectPath:
         def text(files: JavaObject, path: JavaObject) -> str:
             stream = files.open(path)
             try:
-                return self.hadoop().jvm.org.apache.commons.io.IOUtils.toString(stream, encoding)
+                utils = self.hadoop().jvm.org.apache.commons.io.IOUtils
+                read: str = utils.toString(stream, encoding)
+                return read
             finally:
                 stream.close()
 
@@ -171,14 +175,15 @@ class ObjectPath:
             model = self.hadoop().jvm.software.amazon.awssdk.services.s3.model
             asked = model.GetBucketVersioningRequest.builder().bucket(self._key.parts[0]).build()
             client = files.getS3AInternals().getAmazonS3Client("an erasure")
-            return client.getBucketVersioning(asked).statusAsString()
+            found: str | None = client.getBucketVersioning(asked).statusAsString()
+            return found
 
         if not self.address.startswith("s3a://"):
             raise OSError(f"{self.address}: whether it keeps versions is asked of S3 alone")
         # Suspended, it keeps those that it had.
         return self._ask(status) in ("Enabled", "Suspended")
 
-    def _ask(self, question: Callable[[JavaObject, JavaObject], Any]) -> Any:
+    def _ask(self, question: Callable[[JavaObject, JavaObject], _Answer]) -> _Answer:
         hadoop = self.hadoop()
         try:
             path = hadoop.jvm.org.apache.hadoop.fs.Path(self.address)

@@ -48,10 +48,11 @@ def _docs(options: argparse.Namespace) -> Exit:
 def pages() -> tuple[dict[str, Path], dict[str, Path]]:
     """Return the files of the pages by name: those of subjects, and those of formats."""
     formats = sorted((PACKAGE / "models" / "silver").glob("*/_*.md"))
-    return tuple(
-        {path.stem.lstrip("_"): path for path in paths}
-        for paths in (sorted(DOCS.glob("*.md")), formats)
-    )
+    return _by_name(sorted(DOCS.glob("*.md"))), _by_name(formats)
+
+
+def _by_name(paths: list[Path]) -> dict[str, Path]:
+    return {path.stem.lstrip("_"): path for path in paths}
 
 
 def text_of(path: Path) -> str:

@@ -3,10 +3,12 @@
 import argparse
 import os
 from pathlib import Path
+from typing import TypeAlias
 
 from cdc_lakehouse.runtime.project import find_project, use_project
 
-Commands = argparse._SubParsersAction  # what add_subparsers returns; argparse has no public name
+# What add_subparsers returns; argparse has no public name.
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def enter_project(given: str | None) -> Path:

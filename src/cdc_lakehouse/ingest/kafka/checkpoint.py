@@ -6,8 +6,10 @@ batch), that it ended (commits/N) and where the first began (sources/0/0).
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -17,6 +19,7 @@ from cdc_lakehouse.delta.log import last_commit
 from cdc_lakehouse.delta.past import identifier_of, read_mark, why_not_of_past
 from cdc_lakehouse.errors import short_message
 from cdc_lakehouse.ingest.kafka.options import Offsets, read_offsets, write_offsets
+from cdc_lakehouse.runtime.jvm import jvm_of
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.storage.files import Location, write_whole
 from cdc_lakehouse.storage.objects import ObjectPath
@@ -38,6 +41,9 @@ class Position:
 
     landed: Offsets
     planned: Offsets
+
+
+_Read = TypeVar("_Read")
 
 
 class Checkpoint:
@@ -74,7 +80,8 @@ class Checkpoint:
         """
         moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
         beside = self._first.with_name(f"{self._first.name}.{moment}")
-        if isinstance(beside, ObjectPath):  # where nothing can be renamed at once
+        # Both lie in object storage, where nothing can be renamed at once, or none does.
+        if isinstance(beside, ObjectPath) or isinstance(self.path, ObjectPath):
             aside = self.path if self.path.exists() else None
             write_whole(beside / STARTING_OFFSETS, write_offsets(offsets))
             self.path = beside
@@ -92,7 +99,7 @@ class Checkpoint:
         """
         if not any((self.path / name).exists() for name in SPARKS):
             return Position(self._json(STARTING_OFFSETS, read_offsets), {})
-        query = self._json("metadata", lambda text: json.loads(text)["id"])
+        query: str = self._json("metadata", lambda text: json.loads(text)["id"])
         planned, ended = self._newest("offsets"), self._newest("commits")
         if ended >= 0:
             self._lines(f"commits/{ended}")
@@ -123,7 +130,7 @@ class Checkpoint:
         """
         if not (self.path / BRONZE).exists():
             return
-        known = self._json(BRONZE, lambda text: tuple(json.loads(text)[n] for n in AT))
+        known: list[Any] = self._json(BRONZE, lambda text: [json.loads(text)[n] for n in AT])
         found = why_not_of_past(bronze.folder_of(bronze.MESSAGES), *known)
         if found:
             raise Unreadable(
@@ -135,7 +142,8 @@ class Checkpoint:
         """Note at which commit bronze.messages is; what lands later comes after it."""
         folder = bronze.folder_of(bronze.MESSAGES)
         version = last_commit(folder)
-        known = {"version": version, "commit": identifier_of(folder, version)}
+        commit = None if version is None else identifier_of(folder, version)
+        known = {"version": version, "commit": commit}
         write_whole(self.path / BRONZE, json.dumps(known))
 
     def topic_ids(self) -> dict[str, str]:
@@ -173,7 +181,7 @@ class Checkpoint:
             raise Unreadable(f"has nothing that Spark wrote in {name}.")
         return lines
 
-    def _json(self, name: str, read):
+    def _json(self, name: str, read: Callable[[str], _Read]) -> _Read:
         try:
             return read(self._text(name))
         except (ValueError, TypeError, AttributeError, KeyError):
@@ -181,13 +189,14 @@ class Checkpoint:
 
     def _text(self, name: str) -> str:
         """Read a file as Spark does, which knows the digest of what it wrote."""
-        jvm = self.spark._jvm
+        jvm = jvm_of(self.spark)
         path = jvm.org.apache.hadoop.fs.Path(str(self.path / name))
         try:
             hadoop = self.spark._jsparkSession.sparkContext().hadoopConfiguration()
             stream = path.getFileSystem(hadoop).open(path)
             try:
-                return jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
+                text: str = jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
+                return text
             finally:
                 stream.close()
         except Py4JJavaError as error:

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.ingest.kafka.options import SERVERS, Offsets, Partition, Request
+from cdc_lakehouse.runtime.jvm import jvm_of
 from cdc_lakehouse.runtime.servers import refusals
 
 TIME_OUTS = {"request.timeout.ms": "5000", "default.api.timeout.ms": "8000"}
@@ -41,15 +42,15 @@ class Cluster:
 
     def __enter__(self) -> "Cluster":
         check_reachable(self.servers)
-        properties = self.spark._jvm.java.util.Properties()
+        properties = jvm_of(self.spark).java.util.Properties()
         for name, value in self.settings.items():
             properties.setProperty(name, value)
-        create = self.spark._jvm.org.apache.kafka.clients.admin.AdminClient.create
+        create = jvm_of(self.spark).org.apache.kafka.clients.admin.AdminClient.create
         self._admin = self._ask(lambda: create(properties))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._admin.close(self.spark._jvm.java.time.Duration.ofSeconds(1))
+        self._admin.close(jvm_of(self.spark).java.time.Duration.ofSeconds(1))
 
     @cached_property
     def topics(self) -> list[str]:
@@ -88,8 +89,8 @@ class Cluster:
 
     def extent(self, partitions: Iterable[Partition]) -> tuple[Offsets, Offsets]:
         """Return the first offset that Kafka has of each partition, and the one after its last."""
-        admin = self.spark._jvm.org.apache.kafka.clients.admin
-        kind = self.spark._jvm.org.apache.kafka.common.TopicPartition
+        admin = jvm_of(self.spark).org.apache.kafka.clients.admin
+        kind = jvm_of(self.spark).org.apache.kafka.common.TopicPartition
         known = {partition: kind(*partition) for partition in partitions}
         both = []
         for spec in (admin.OffsetSpec.earliest(), admin.OffsetSpec.latest()):
@@ -103,9 +104,9 @@ class Cluster:
         return both[0], both[1]
 
     def _matches(self, request: Request, topic: str) -> bool:
-        pattern = self.spark._jvm.java.util.regex.Pattern
+        pattern = jvm_of(self.spark).java.util.regex.Pattern
         try:
-            return pattern.matches(request.subscribe_pattern, topic)
+            return bool(pattern.matches(request.subscribe_pattern, topic))
         except PySparkException as error:
             reason = short_message(error).splitlines()[0]
             raise LakehouseError(

@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.runtime.jvm import jvm_of
 
 Partition = tuple[str, int]
 Offsets = dict[Partition, int]  # of the next message to read
@@ -249,7 +250,7 @@ def _of_file(spark: SparkSession, file: str) -> dict[str, str]:
             f"{path} is not a regular file, or has one of :{{}} in its name. Kafka's clients read "
             "the options file themselves, so it has to be one, and to stay while they run."
         )
-    jvm = spark._jvm
+    jvm = jvm_of(spark)
     properties = jvm.java.util.Properties()
     try:
         reader = jvm.java.nio.file.Files.newBufferedReader(jvm.java.io.File(str(path)).toPath())

@@ -10,7 +10,7 @@ from pathlib import Path
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from cdc_lakehouse.bronze import deliveries, operations
 from cdc_lakehouse.bronze import tables as bronze
@@ -150,7 +150,8 @@ class _Run:
         query = writer.start(str(warehouse_path("bronze", bronze.MESSAGES)))
         told, last = -1, None
         with self.shown():
-            while not query.awaitTermination(0.3):
+            # PySpark takes parts of a second; its types say only whole ones.
+            while not query.awaitTermination(0.3):  # type: ignore[arg-type]
                 told = self.tell_batch(query, told)
                 if self.request.limit or REQUESTED.is_set():
                     last = told if last is None else last

@@ -26,7 +26,8 @@ class Locks:
     """The locks of all who append to bronze, also of those that begin while an erasure runs."""
 
     def __init__(self, stack: ExitStack):
-        self.stack, self.held = stack, set()
+        self.stack = stack
+        self.held: set[str] = set()
 
     def keep_writers_out(self) -> None:
         """Take the locks that are not held yet."""

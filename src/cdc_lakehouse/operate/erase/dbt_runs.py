@@ -1,9 +1,15 @@
 """dbt, run in this process on its Spark."""
 
+from typing import TYPE_CHECKING, Any
+
 from cdc_lakehouse.errors import LakehouseError
 
+if TYPE_CHECKING:
+    from dbt.cli.main import dbtRunnerResult
+    from dbt.contracts.graph.manifest import Manifest
 
-def run_dbt(*arguments: str, may_fail: bool = False) -> list:
+
+def run_dbt(*arguments: str, may_fail: bool = False) -> list[Any]:
     """Run dbt in this process, on its Spark, and return the results of the nodes.
 
     Args:
@@ -18,15 +24,18 @@ def run_dbt(*arguments: str, may_fail: bool = False) -> list:
     return results
 
 
-def read_manifest():
+def read_manifest() -> "Manifest":
     """Return all that the project consists of."""
+    from dbt.contracts.graph.manifest import Manifest
+
     done = _invoke("parse")
     if not done.success:
         _stop("parse", str(done.exception))
+    assert isinstance(done.result, Manifest)
     return done.result
 
 
-def _invoke(*arguments: str):
+def _invoke(*arguments: str) -> "dbtRunnerResult":
     from dbt.cli.main import dbtRunner
 
     return dbtRunner().invoke(["--quiet", "--log-level", "none", *arguments])

@@ -6,6 +6,7 @@ Nothing that is written on the way names the key: statements find rows by their 
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -111,7 +112,7 @@ def _complete_interrupted(
 ) -> None:
     for removal in interrupted(ERASURE):
         counts = carry_out(spark, locks, removal)
-        report.erased.append(erased_of(removal, counts, table=None, began_at=removal.began_at))
+        report.erased.append(erased_of(removal, counts, None, began_at=removal.began_at))
         report.lines += [*lines_of_counts(counts), *lines_not_reached(removal.files)]
         folders = " and ".join(map(str, log_folders(project_dir)))
         report.lines.append(f"  logs of earlier runs: search {folders} for the key")
@@ -133,14 +134,14 @@ def _erase_subjects(
     found = find_messages(spark, subjects)
     OtherTables(spark, subjects, number).look_at_all(found)
     left = lines_of_left(found.left, found.undecided)
-    about = {"table": str(subjects.table), "is_dry_run": dry_run}
+    about = partial(erased_of, found, table=str(subjects.table), is_dry_run=dry_run)
     if not found.rows and not found.messages:
         report.lines += [f"Nothing found of {subjects.text()} in {subjects.table}.", *left]
         report.is_complete = report.is_complete and not found.left
-        report.erased.append(erased_of(found, {}, **about))
+        report.erased.append(about(counts={}))
         return
     if dry_run:
-        report.erased.append(erased_of(found, {}, **about))
+        report.erased.append(about(counts={}))
         report.lines += [*lines_of_found(subjects, found, {}, dry_run), *left]
         report.lines.append("Nothing was changed: a dry run.")
         return
@@ -149,7 +150,7 @@ def _erase_subjects(
     removal = Removal(ERASURE, subjects.selection(), found.runs, **what, number=number)
     removal.begin()
     counts = carry_out(spark, locks, removal)
-    report.erased.append(erased_of(found, counts, **about))
+    report.erased.append(about(counts=counts))
     report.lines += lines_of_found(subjects, found, counts, dry_run)
     report.lines += [*lines_of_unreached(subjects, found, project_dir), *left]
     report.conclude("The erasure", found.left)

@@ -6,6 +6,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.runtime import spark_log
+from cdc_lakehouse.runtime.jvm import jvm_of
 from cdc_lakehouse.runtime.paths import lakehouse_dir, storage_scheme, work_dir
 from cdc_lakehouse.storage.files import remove_tree
 
@@ -18,7 +19,7 @@ def remove_left_overs(spark: SparkSession) -> None:
     """
     if storage_scheme():
         remove_tree(lakehouse_dir() / "tmp")
-    jvm, folder = spark._jvm, work_dir() / "tmp"
+    jvm, folder = jvm_of(spark), work_dir() / "tmp"
     disk = jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager()
     own = [*disk.localDirsString(), jvm.org.apache.spark.SparkFiles.getRootDirectory()]
     own.append(spark.sparkContext._temp_dir)

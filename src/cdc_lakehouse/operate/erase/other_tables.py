@@ -102,10 +102,11 @@ class OtherTables:
     ) -> dict[str, list[str]]:
         """Return the keys of the gold models whose rows snapshots keep; hash the subjects' keys."""
         keys = {}
-        for name in sorted({maker.of for maker in makers if maker.of and gold.get(maker.of)}):
+        kept = {maker.of for maker in makers if maker.of}
+        for name, sql in sorted((name, sql) for name in kept if (sql := gold.get(name))):
             keys[name] = self.project.key_of(name)
             hashed = F.expr(key_hash(keys[name], self.number + name))
-            rows = self.spark.sql(gold[name]).select(hashed.alias("hash")).distinct()
+            rows = self.spark.sql(sql).select(hashed.alias("hash")).distinct()
             found.hashes += [row.hash for row in rows.collect()]
         return keys
 
@@ -127,9 +128,9 @@ class OtherTables:
             key = key if key == keys.get(of) else []
             rows = finder.marked(table, identity, key, of)
             is_named = names_a_subject(text_of(frame), self.subjects.stored)
-            counts = rows.agg(
+            (counts,) = rows.agg(
                 F.count_if("_is_found"), F.count_if(~F.col("_is_found") & is_named)
-            ).first()
+            ).collect()
         except (PySparkException, Py4JError) as error:
             said = " ".join(short_message(error).splitlines())
             found.left.append([table, f"cannot be read ({said}); {remedy}"])

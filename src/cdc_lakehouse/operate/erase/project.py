@@ -2,8 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from cdc_lakehouse.engine import plain_table
+
+if TYPE_CHECKING:
+    from dbt.contracts.graph.manifest import Manifest
 
 GOLD = ("current_state", "history")
 # What dbt makes without copying rows; silver.events is edited, not built anew.
@@ -41,7 +45,7 @@ class Maker:
 class Project:
     """What the dbt project makes of the messages, read from its manifest."""
 
-    def __init__(self, manifest):
+    def __init__(self, manifest: "Manifest") -> None:
         manifest.build_parent_and_child_maps()
         self.children, self.parents = manifest.child_map, manifest.parent_map
         self.nodes = manifest.nodes
@@ -67,7 +71,7 @@ class Project:
                 found += makers
         return sorted(found, key=lambda maker: maker.name)
 
-    def gold(self) -> list:
+    def gold(self) -> list[Any]:
         """Return the nodes of all gold models that are made of the messages."""
         names = {maker.name for maker in self.makers(lambda name: True) if maker.kind == "gold"}
         return [n for n in self.nodes.values() if n.name in names and _kind(n) == "gold"]
@@ -90,15 +94,15 @@ class Project:
         nodes = (node for node in self.nodes.values() if _kind(node) == "seed")
         return {table_of(node): node.original_file_path for node in nodes}
 
-    def _makers(self, node) -> list[Maker]:
+    def _makers(self, node: Any) -> list[Maker]:
         kind = _kind(node)
-        if kind in (None, "seed"):
+        if kind is None or kind == "seed":
             return []
         is_kept = kind == "model" and node.config.full_refresh is False
         whole_rows_of = self._whole_rows_of(node)
         return [Maker(kind, node.name, t, is_kept, whole_rows_of) for t in tables_made(node)]
 
-    def _whole_rows_of(self, node) -> str | None:
+    def _whole_rows_of(self, node: Any) -> str | None:
         """Return the name of the gold model whose rows a snapshot keeps as they are, if any."""
         if _kind(node) != "snapshot":
             return None
@@ -109,13 +113,13 @@ class Project:
         return parents[0].name if _is_plain(node) else None
 
 
-def _is_plain(node) -> bool:
+def _is_plain(node: Any) -> bool:
     """Tell whether a snapshot's query takes every column of its one reference."""
     words = (node.raw_code or "").lower().split()
     return words[:3] == ["select", "*", "from"] and not {"join", "union", "lateral"} & set(words)
 
 
-def _kind(node) -> str | None:
+def _kind(node: Any) -> str | None:
     """Return what a node of the manifest makes; None if it makes no table."""
     kind = str(node.resource_type)
     if kind == "model":
@@ -125,12 +129,12 @@ def _kind(node) -> str | None:
     return kind if kind in ("snapshot", "test", "seed") else None
 
 
-def table_of(node) -> str:
+def table_of(node: Any) -> str:
     """Return the schema and the name of a node's table, with a dot between."""
     return tables_made(node)[0]
 
 
-def tables_made(node) -> list[str]:
+def tables_made(node: Any) -> list[str]:
     """Return the tables of a node: of a gold model also the copy that it may keep for others."""
     suffixes = ("_storage", plain_table.SUFFIX) if _kind(node) == "gold" else ("",)
     return [f"{node.schema}{suffix}.{node.alias}" for suffix in suffixes]

@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from cdc_lakehouse.bronze.removal import Removal
 from cdc_lakehouse.operate.erase.found import Found
@@ -56,10 +57,14 @@ class Erased:
 
 
 def erased_of(
-    found: Found | Removal, counts: dict[str, tuple[int, int]], **about: str | bool | None
+    found: Found | Removal,
+    counts: dict[str, tuple[int, int]],
+    table: str | None,
+    is_dry_run: bool = False,
+    began_at: str | None = None,
 ) -> Erased:
     """Return what a program reads about an erasure, or about one that was only tried."""
-    erased = Erased(**about, messages=found.messages, rows=len(found.rows))
+    erased = Erased(table, is_dry_run, began_at, messages=found.messages, rows=len(found.rows))
     erased.deliveries = found.deliveries if isinstance(found, Found) else None
     erased.tables = [Removed(t, before - after, after) for t, (before, after) in counts.items()]
     erased.left = [Left(*each) for each in found.left]
@@ -149,7 +154,9 @@ def log_folders(project_dir: Path) -> list[Path]:
     return [Path(folder) for folder in folders]
 
 
-def lines_of_found(subjects: Subjects, found: Found, counts: dict, dry_run: bool) -> list[str]:
+def lines_of_found(
+    subjects: Subjects, found: Found, counts: dict[str, Any], dry_run: bool
+) -> list[str]:
     """Return what was found of the subjects, and what becomes of it."""
     has = "would be" if dry_run else "were"
     lines = [

@@ -1,5 +1,7 @@
 """Find the messages and the rows of silver that are of data subjects."""
 
+from typing import Any
+
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
@@ -55,7 +57,7 @@ class _Search:
             .join(spark.table("subject_messages"), IDENTITY, "left_semi")
             .join(spark.table("removed_rows"), ROW, "left_anti")
         )
-        counts = others.agg(F.count_distinct(*IDENTITY), F.count("*")).first()
+        (counts,) = others.agg(F.count_distinct(*IDENTITY), F.count("*")).collect()
         found.neighbours = (counts[0], counts[1])
         delivered = spark.table("bronze.landed_files").join(
             spark.table("subject_messages"), ["topic", "partition"], "left_semi"
@@ -89,7 +91,7 @@ class _Search:
         table = self.spark.table("changes_of_table").where(F.col("operation").isin(*HALVES))
         return table.join(frame, ["format", "sequence"], "left_semi").collect()
 
-    def shards_of(self, changes: list[Row]) -> list[list]:
+    def shards_of(self, changes: list[Row]) -> list[list[Any]]:
         """Return the other shards of OceanBase records; of a record one shard has the change."""
         whole = {(c.topic, c.sequence) for c in changes if c.format == "oceanbase_avro"}
         if not whole:
@@ -101,17 +103,17 @@ class _Search:
         shards = shards.join(frame, ["topic", "sequence"], "left_semi")
         return [list(row) for row in shards.select(ROW).collect()]
 
-    def unread(self) -> list[list]:
+    def unread(self) -> list[list[Any]]:
         """Return messages whose bytes name a subject's key and whose rows silver does not know.
 
         They are rejected ones, tombstones of Kafka, shards that wait for others, and other bytes
         under an identity that is settled; each with whether its row of silver goes with it.
         """
-        topics = self.spark.sql(
+        seen = self.spark.sql(
             "select distinct topic from silver.events "
             f"where kind <> 'rejected' and {self.subjects.where}"
         )
-        topics = [row.topic for row in topics.collect()]
+        topics = [row.topic for row in seen.collect()]
         latin = "decode({}, 'ISO-8859-1')"
         text = F.concat_ws(
             "\n",

@@ -38,7 +38,7 @@ def is_delta(spark: SparkSession, table: str) -> bool:
     schema, _, name = table.partition(".")
     catalog = spark._jsparkSession.sharedState().externalCatalog()
     provider = catalog.getTable(schema, name).provider()
-    return provider.isDefined() and provider.get().lower() == "delta"
+    return bool(provider.isDefined() and provider.get().lower() == "delta")
 
 
 @dataclass

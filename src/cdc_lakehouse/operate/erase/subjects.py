@@ -33,7 +33,9 @@ class Subjects:
             where kind = 'row_change'
             group by database_name, schema_name, table_name
         """).collect()
-        tables = [SourceTable(*row[:3], columns=(), types={}, key=None) for row in seen]
+        tables = [
+            SourceTable(r.database_name, r.schema_name, r.table_name, (), {}, None) for r in seen
+        ]
         self.table = find_table(tables, table)
         self.columns = self._checked_columns(seen[tables.index(self.table)].seen_keys, given)
         self.keys: set[Key] = {tuple(subject[c] for c in self.columns) for subject in given}

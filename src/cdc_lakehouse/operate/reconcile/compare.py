@@ -147,7 +147,8 @@ def _place_of(spark: SparkSession, table: KnownTable, taken_at: datetime) -> str
     extract = extracts.Extract("", 0, table.database, table.schema, table.name, moment)
     changes = f"select {extracts.COLUMNS_OF_CHANGES} from silver.events"
     (row,) = spark.sql(extracts.query_of_places([extract], changes, NAMES_OF_DROPPED)).collect()
-    return row.place
+    place: str = row.place
+    return place
 
 
 def _judged(

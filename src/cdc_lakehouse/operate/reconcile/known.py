@@ -123,7 +123,9 @@ class GoldModel:
 def model_of(table: KnownTable, project_dir: Path) -> GoldModel | None:
     """Return the gold model that has the current rows of a table; None if there is none."""
     path = Gold(project_dir).reader_of(table.source)
-    for file in sorted(path.parent.glob("*.yml")) if path else ():
+    if path is None:
+        return None
+    for file in sorted(path.parent.glob("*.yml")):
         described = yaml.safe_load(file.read_text()) or {}
         for model in described.get("models") or ():
             if model["name"] == path.stem:

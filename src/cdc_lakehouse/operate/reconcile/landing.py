@@ -157,12 +157,12 @@ def stage_extract(
     )
     texts.write.parquet(str(folder))
     staged = spark.read.schema("value string, key array<string>").parquet(str(folder))
-    count, digest, longest, lacks_key = staged.select(
+    ((count, digest, longest, lacks_key),) = staged.select(
         F.count("*"),
         F.expr("sum(cast(conv(left(md5(value), 15), 16, 10) as decimal(38, 0)))"),
         F.max(F.octet_length("value")),
         F.count_if(F.exists("key", lambda part: part.isNull())),
-    ).first()
+    ).collect()
     if lacks_key:
         _refuse_rows(staged, "exists(key, part -> part is null)", key, "lack a part of the key")
     grouped = staged.groupBy("key").agg(F.count("*").alias("rows"))
@@ -206,7 +206,7 @@ def _refuse_rows(rows: DataFrame, condition: str, key: Sequence[str], what: str)
 def _folder_for_rows(spark: SparkSession, staging: Path) -> Iterator[Location]:
     """Yield where rows are staged: workers of a cluster beside object storage see that alone."""
     home = lakehouse_dir()
-    if not isinstance(home, ObjectPath) or not is_cluster(spark.sparkContext.master):
+    if not isinstance(home, ObjectPath) or not is_cluster(spark.sparkContext.master or ""):
         yield staging / "extract"
         return
     folder = home / "tmp" / "extract"

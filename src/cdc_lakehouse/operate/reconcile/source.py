@@ -70,7 +70,7 @@ def _from_files(spark: SparkSession, source: Source) -> DataFrame:
             raise LakehouseError(f"{path} is no extract: its name ends with none of {ends}.")
     if len(set(kinds.values())) > 1:
         raise LakehouseError("The files of an extract are of one kind: give only those of one.")
-    (kind,) = set(kinds.values())
+    (kind,) = {kind for kind in kinds.values() if kind is not None}
     reader = spark.read.options(**{**OPTIONS[kind], **source.options}).format(kind)
     rows = reader.load(paths)
     if kind != "json":

@@ -1,7 +1,7 @@
 """The dbt adapter `type: lakehouse`: dbt-spark with Spark and Delta in the dbt process."""
 
 import sqlparse.engine.grouping
-from dbt.adapters.base import AdapterPlugin
+from dbt.adapters.base.plugin import AdapterPlugin
 from dbt.flags import get_flags
 
 from cdc_lakehouse.package import has_silver
@@ -23,7 +23,8 @@ def __getattr__(name: str) -> AdapterPlugin:
     project = getattr(get_flags(), "PROJECT_DIR", None) or project_folder()
     silver = [] if has_silver(project) else ["lakehouse_silver"]
     return AdapterPlugin(
-        adapter=LakehouseAdapter,
+        # dbt's own adapters do not fit its protocol, either.
+        adapter=LakehouseAdapter,  # type: ignore[arg-type]
         credentials=LakehouseCredentials,
         include_path=lakehouse.PACKAGE_PATH,
         dependencies=[*silver, "spark"],
@@ -31,4 +32,4 @@ def __getattr__(name: str) -> AdapterPlugin:
 
 
 # What compiles models without dbt's command line, as sqlfluff does, has a limit that formats pass.
-sqlparse.engine.grouping.MAX_GROUPING_TOKENS = None
+sqlparse.engine.grouping.MAX_GROUPING_TOKENS = None  # type: ignore[assignment]

@@ -45,7 +45,7 @@ class FeedsAdapter(GoldAdapter):
             consumer: the model that reads.
         """
         with short_errors():
-            return self._reading_of_feed(relation, nodes, since, consumer.identifier)
+            return self._reading_of_feed(relation, nodes, since, str(consumer.identifier))
 
     def _reading_of_feed(
         self,

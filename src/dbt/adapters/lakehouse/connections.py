@@ -14,7 +14,7 @@ from dbt.adapters.spark import session
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkCredentials
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from cdc_lakehouse.bronze.tables import attach_tables
 from cdc_lakehouse.delta.log import bytes_since, last_transactions
@@ -37,6 +37,7 @@ from cdc_lakehouse.runtime.shared_metastore import is_shared
 from cdc_lakehouse.runtime.stopping import REQUESTED
 from cdc_lakehouse.runtime.timings import Recorder
 from cdc_lakehouse.sql import quoted
+from cdc_lakehouse.storage.files import Location
 
 # A statement that can change settings, maybe behind comments.
 _SETS = re.compile(r"(?is)(?:\s|--[^\n]*\n|/\*.*?\*/)*set\b")
@@ -56,7 +57,7 @@ _held: Lock | None = None
 # The process whose Spark this one uses, where `lakehouse serve` has the metastore.
 _served: Served | None = None
 # The lakehouse that the root session has open, and the project whose functions it has.
-_home: Path | None = None
+_home: Location | None = None
 _project: Path | None = None
 
 
@@ -66,7 +67,7 @@ class LakehouseCredentials(SparkCredentials):
 
     host: str | None = "embedded"
     schema: str | None = "silver"
-    method: str = "session"
+    method: str = "session"  # type: ignore[assignment]  # its enum is one of texts
 
     def __post_init__(self) -> None:
         given = dict(self.server_side_parameters)
@@ -163,7 +164,7 @@ def has_much_to_do(bytes_to_land: int = 0) -> bool:
     messages, events = warehouse_path("bronze", "messages"), warehouse_path("silver", "events")
     mark = (last_transactions(events) or {}).get("bronze.messages")
     starts_anew = mark is None or getattr(get_flags(), "FULL_REFRESH", False)
-    size = bytes_since(messages, None if starts_anew else version_of(mark))
+    size = bytes_since(messages, None if mark is None or starts_anew else version_of(mark))
     return bytes_to_land + (size or 0) > MANY_BYTES
 
 
@@ -173,7 +174,7 @@ def holds_metastore() -> bool:
 
 
 @contextmanager
-def short_errors():
+def short_errors() -> Iterator[None]:
     """Let an error of Spark reach the user as its message, without plans and stacks."""
     try:
         with failing_in_short():
@@ -204,11 +205,11 @@ class Cursor(session.Cursor):
             if _SETS.match(sql):
                 refuse_other_meanings(restore_meanings(self.spark), "A SET statement")
 
-    def fetchall(self):
+    def fetchall(self) -> list[Row] | None:
         with step_of_node("fetches rows", self.spark):
             return super().fetchall()
 
-    def fetchone(self):
+    def fetchone(self) -> Row | None:
         with short_errors():
             return super().fetchone()
 

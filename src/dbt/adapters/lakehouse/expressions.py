@@ -1,13 +1,16 @@
 """Look at the expressions of rules and of derived columns as Spark understands them."""
 
 from collections.abc import Iterator
+from typing import Any
 
+from py4j.java_gateway import JavaObject
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from cdc_lakehouse.delta.commit import set_for_one_statement
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.runtime.jvm import jvm_of
 from dbt.adapters.lakehouse.connections import short_errors
 
 # A view keeps it: there a value that cannot be cast or divided is null, and no reader fails.
@@ -53,7 +56,7 @@ def _check(
             f"{said} is of the type {data_type}; a rule is a condition, such as `amount >= 0`."
         )
     plan = found._jdf.queryExecution().analyzed()
-    pattern = spark._jvm.org.apache.spark.sql.catalyst.trees.TreePattern
+    pattern = jvm_of(spark).org.apache.spark.sql.catalyst.trees.TreePattern
     for name, meant in REFUSED.items():
         if plan.containsPattern(getattr(pattern, name)()):
             raise LakehouseError(f"{said} has {meant}; it has to be a function of one row alone.")
@@ -74,7 +77,7 @@ def _analysed(spark: SparkSession, said: str, sql: str) -> DataFrame:
         raise LakehouseError(f"{said} is refused by Spark: {short_message(error)}") from None
 
 
-def _nodes(node) -> Iterator:
+def _nodes(node: JavaObject) -> Iterator[Any]:
     """Yield an expression of Spark and all that it is made of."""
     yield node
     children = node.children()
@@ -82,7 +85,7 @@ def _nodes(node) -> Iterator:
         yield from _nodes(children.apply(place))
 
 
-def _can_be_wrong(node) -> str | None:
+def _can_be_wrong(node: JavaObject) -> str | None:
     """Why an expression could give a wrong number where there is no right one, if it could.
 
     Whole numbers without a check begin again at the other end; all others are null then.

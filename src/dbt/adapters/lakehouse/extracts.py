@@ -11,6 +11,7 @@ from cdc_lakehouse.engine.latest_changes import is_of_none
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import with_tables
 from cdc_lakehouse.engine.window import Window
+from cdc_lakehouse.routes import EXTRACT
 from dbt.adapters.lakehouse.tables import EVENTS, Macros, TablesAdapter
 
 PLACES = "extract_places"
@@ -27,7 +28,7 @@ class Extracts:
         self.adapter, self.target, self.window = adapter, target, window
         self.names_of_dropped = macros["names_of_dropped_table"]()
         self.known: list[Extract] = []
-        self.has_new = extracts.FORMAT in window.formats
+        self.has_new = EXTRACT in window.formats
 
     @property
     def properties(self) -> dict[str, str]:

@@ -3,10 +3,12 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
+from multiprocessing.context import SpawnContext
 from typing import Any, ClassVar
 
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.spark.impl import SparkConfig
 
 from cdc_lakehouse.delta.past import UNREAD, Mark, identifier_of
@@ -62,7 +64,7 @@ class GoldAdapter(ProtectionAdapter):
 
     NOTED_IN_VIEWS = (RULES,)
 
-    def __init__(self, config, mp_context):
+    def __init__(self, config: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
         # What the runs of silver have left, by how far they had come.
         self._kept: dict[int | None, LatestChanges | None] = {}
@@ -212,7 +214,9 @@ class GoldAdapter(ProtectionAdapter):
     def _has_resettled_changes(self, model: GoldModel, read: int | None, last: int | None) -> bool:
         """Whether changes that the table has read were settled otherwise since."""
         versions = read_tables(self.properties(self.events).get(RESETTLED))
-        return read is not None and any(
+        if read is None or last is None:
+            return False
+        return any(
             read < version <= last and model.reads_table(SourceTable(*json.loads(names)))
             for names, version in versions.items()
         )
@@ -230,7 +234,9 @@ class GoldAdapter(ProtectionAdapter):
         return ", ".join(quoted(code) for kind in kinds for code in codes[kind])
 
     @available.parse(lambda *args, **kwargs: "")
-    def names_of_source_columns(self, relation: BaseRelation, nodes: Iterable[dict]) -> str:
+    def names_of_source_columns(
+        self, relation: BaseRelation, nodes: Iterable[dict[str, Any]]
+    ) -> str:
         """Return the names that a gold model's columns have in the source, as a list in SQL.
 
         Args:

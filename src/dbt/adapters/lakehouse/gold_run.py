@@ -118,7 +118,8 @@ class GoldRun(TableRun):
         table, macros = self.table, self.macros
         new = self._find_new_changes()
         if not new.most:
-            return self._write(table.commit_only)
+            self._write(table.commit_only)
+            return None
         self.adapter.stage("new_changes", macros["new_typed_changes"](table, self._drops(new)))
         found, changes = self._look_at_new_changes(new), NEW_CHANGES
         moves = Moves(self.adapter, table, macros)
@@ -130,7 +131,8 @@ class GoldRun(TableRun):
         else:
             changes = self._completed(changes, found)
         if not found.count:
-            return self._write(table.commit_only)
+            self._write(table.commit_only)
+            return None
         if found.truncates and not table.needs_views:
             self._make_views()  # those of an earlier version know no extracts
         rows = self._rows_to_write(found, changes)
@@ -157,7 +159,8 @@ class GoldRun(TableRun):
         """Of a current state the last change of each key, of a history all, with their times."""
         table, macros = self.table, self.macros
         if not table.model.is_history:
-            return macros["latest_rows"](changes, table.model, found)
+            latest: str = macros["latest_rows"](changes, table.model, found)
+            return latest
         if table.keeps_times:
             changes = macros["known_as_before"](changes, table)
         touched = macros["changes_of_touched_keys"](changes, table, found)
@@ -165,7 +168,8 @@ class GoldRun(TableRun):
             # Several parts of the next query read them, and Spark would plan them for each.
             self.adapter.stage("touched_changes", touched)
             touched = "select * from touched_changes"
-        return macros["versions_of_rows"](touched, table, found)
+        versions: str = macros["versions_of_rows"](touched, table, found)
+        return versions
 
     def _write(self, statement: str, is_staged: bool = False) -> None:
         """Run the statement that writes the table, and commit with it how far silver is read."""

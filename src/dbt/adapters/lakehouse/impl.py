@@ -3,12 +3,14 @@
 import hashlib
 import json
 from functools import cached_property
+from multiprocessing.context import SpawnContext
 from pathlib import Path
-from typing import ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.contracts.constraints import ConstraintType
@@ -42,14 +44,14 @@ class LakehouseAdapter(
     ConnectionManager = LakehouseConnectionManager
     AdapterSpecificConfigs = LakehouseConfig
     # The materializations of the project enforce these themselves.
-    CONSTRAINT_SUPPORT: ClassVar = {
+    CONSTRAINT_SUPPORT: ClassVar = {  # type: ignore[misc]  # dbt means a class variable, too
         **SparkAdapter.CONSTRAINT_SUPPORT,
         ConstraintType.primary_key: ConstraintSupport.ENFORCED,
         ConstraintType.not_null: ConstraintSupport.ENFORCED,
         ConstraintType.check: ConstraintSupport.ENFORCED,
     }
 
-    def __init__(self, config, mp_context):
+    def __init__(self, config: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
         TIMINGS.begin()
         # `dbt debug` brings the profile alone.
@@ -60,7 +62,7 @@ class LakehouseAdapter(
         """Let the next queries of this thread be compiled, or interpreted."""
         compile_plans(self.spark, is_worth_it)
 
-    def submit_python_job(self, parsed_model: dict, compiled_code: str) -> NoReturn:
+    def submit_python_job(self, parsed_model: dict[str, Any], compiled_code: str) -> NoReturn:
         """Refuse a Python model; dbt-spark would send it to Databricks."""
         raise DbtRuntimeError(
             f"{parsed_model['original_file_path']} is a Python model, which this adapter does not "

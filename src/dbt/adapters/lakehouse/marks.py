@@ -1,8 +1,11 @@
 """How far the tables of a lakehouse have read each other, and how a run notes it."""
 
+from multiprocessing.context import SpawnContext
+from typing import Any
+
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
-from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.contracts.connection import AdapterRequiredConfig, AdapterResponse
 
 from cdc_lakehouse.delta.commit import set_for_one_statement, settings_of_commit
 from cdc_lakehouse.delta.log import is_table, last_transactions
@@ -15,10 +18,10 @@ from dbt.adapters.lakehouse.tables import TablesAdapter, folder_of
 class MarksAdapter(TablesAdapter):
     """What a table has noted of a source: a transaction of Delta, which commits with the rows."""
 
-    def __init__(self, config, mp_context):
+    def __init__(self, config: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
         # What was found of bronze.messages where it is not the one that was read, in this run.
-        self._found: dict[tuple, str | None] = {}
+        self._found: dict[tuple[Any, ...], str | None] = {}
 
     def mark(self, relation: BaseRelation, name: str) -> Mark:
         """Return how far the rows of a table have read what it notes under a name."""
@@ -79,5 +82,5 @@ class MarksAdapter(TablesAdapter):
             source, version, mark.newest, again, row_by_row, is_staged, commit
         )
         with self.step("writes and commits"), set_for_one_statement(self.spark, values):
-            response, _ = self.execute(statement, auto_begin=True)
+            response: AdapterResponse = self.execute(statement, auto_begin=True)[0]
         return response

@@ -2,9 +2,11 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from multiprocessing.context import SpawnContext
 from typing import Any
 
 from dbt.adapters.base.meta import available
+from dbt.adapters.contracts.connection import AdapterRequiredConfig
 
 from cdc_lakehouse.delta.log import is_table, read_beside, write_beside
 from cdc_lakehouse.delta.past import identifier_of, keeps_rows_since
@@ -20,7 +22,7 @@ from dbt.adapters.lakehouse.tables import EVENTS
 class PassedTestsAdapter(MarksAdapter):
     """How far each data test has passed."""
 
-    def __init__(self, config, mp_context):
+    def __init__(self, config: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
         self._looked_at: dict[str, Passed] = {}  # in this run, by the name of the test
 

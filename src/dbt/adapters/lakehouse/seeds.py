@@ -37,10 +37,10 @@ class SeedsAdapter(TablesAdapter):
         Returns:
             all types, for `post_model_hook` to remember.
         """
-        node = getattr(config, "model", None)
+        node: Any = getattr(config, "model", None)
         if getattr(node, "resource_type", None) != "seed" or node.name != ROUTES:
             return None
-        types = node.config.column_types
+        types: dict[str, str] = node.config.column_types
         node.config.column_types = types_of(
             Path(self.config.project_root, node.original_file_path), types
         )

@@ -1,10 +1,12 @@
 """What the materialization of the change log asks; `cdc_lakehouse.engine` decides it."""
 
 from collections.abc import Mapping
+from multiprocessing.context import SpawnContext
 from typing import Any
 
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.contracts.connection import AdapterRequiredConfig
 
 from cdc_lakehouse.bronze.removal import removed_messages
 from cdc_lakehouse.engine import change_log
@@ -22,7 +24,7 @@ GIVEN_BY_CHANGE_LOG = ("is_late", "is_duplicate", "loaded_at")
 class SilverAdapter(ProtectionAdapter):
     """The change log and what is new for it."""
 
-    def __init__(self, config, mp_context):
+    def __init__(self, config: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
         self._windows: dict[str, Window] = {}
 
@@ -32,7 +34,7 @@ class SilverAdapter(ProtectionAdapter):
 
     @available.parse(lambda *args, **kwargs: None)
     def plan_change_log(
-        self, relation: BaseRelation, columns: list[dict], full_refresh: bool
+        self, relation: BaseRelation, columns: list[dict[str, Any]], full_refresh: bool
     ) -> Window:
         """Return what this run of a change log reads of bronze.messages; decided once in a run."""
         name = relation.render()

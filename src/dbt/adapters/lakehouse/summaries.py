@@ -2,6 +2,7 @@
 
 import hashlib
 from contextlib import ExitStack
+from typing import Any
 
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
@@ -31,7 +32,7 @@ class SummariesAdapter(MarksAdapter):
 
     @available.parse(lambda *args, **kwargs: None)
     def prepare_summary(
-        self, summary: BaseRelation, sql: str, columns: list[dict], is_new: bool
+        self, summary: BaseRelation, sql: str, columns: list[dict[str, Any]], is_new: bool
     ) -> None:
         """Make the table in which a summary keeps rows, an empty one.
 

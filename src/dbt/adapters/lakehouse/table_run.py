@@ -5,7 +5,7 @@ from dataclasses import replace
 from cdc_lakehouse.delta.statements import set_properties
 from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.gold_table import GoldTable
-from dbt.adapters.lakehouse.marks import MarksAdapter
+from dbt.adapters.lakehouse.protection import ProtectionAdapter
 from dbt.adapters.lakehouse.tables import Macros
 
 # The changes that the run has given this name.
@@ -15,7 +15,7 @@ NEW_CHANGES = "select * from new_changes"
 class TableRun:
     """A run of one gold table: its plan, and the macros that render its SQL."""
 
-    def __init__(self, adapter: MarksAdapter, table: GoldTable, macros: Macros):
+    def __init__(self, adapter: ProtectionAdapter, table: GoldTable, macros: Macros):
         self.adapter, self.table, self.macros = adapter, table, macros
 
     def note(self, found: Changes, properties: dict[str, str]) -> Changes:

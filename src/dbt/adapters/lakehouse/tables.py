@@ -3,14 +3,17 @@
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from multiprocessing.context import SpawnContext
 from typing import Any
 
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
+from py4j.java_gateway import JavaObject
 from pyspark import StorageLevel
 from pyspark.sql import Row, SparkSession
 
@@ -42,7 +45,7 @@ logger = AdapterLogger("Lakehouse")
 
 def folder_of(relation: BaseRelation) -> Location:
     """Return where the files of a table lie."""
-    return warehouse_path(relation.schema, relation.identifier)
+    return warehouse_path(str(relation.schema), str(relation.identifier))
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class QueryColumns:
     types: Mapping[str, str]
     quoted: Mapping[str, str]
 
-    def named(self, rows: list[dict] | None) -> list[str]:
+    def named(self, rows: list[dict[str, Any]] | None) -> list[str]:
         """Return the columns that some rows name, as SQL names them; all without rows."""
         return [self.quoted[name.lower()] for name in (rows[0] if rows else self.types)]
 
@@ -63,7 +66,7 @@ class QueryColumns:
 class TablesAdapter(SparkAdapter):
     """The Delta tables of a lakehouse, and the queries of a run."""
 
-    def __init__(self, config, mp_context):
+    def __init__(self, config: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
         # What is known for the rest of the run.
         self._answers: dict[str, list[Row]] = {}
@@ -89,10 +92,11 @@ class TablesAdapter(SparkAdapter):
     @property
     def spark(self) -> SparkSession:
         """The session of this thread."""
-        return self.connections.get_thread_connection().handle.handle.spark
+        session: SparkSession = self.connections.get_thread_connection().handle.handle.spark
+        return session
 
     @property
-    def catalog(self):
+    def catalog(self) -> JavaObject:
         """The metastore's tables and views, an object of Spark's; it takes no session of a thread.
 
         To open one takes longer than to see that a view is as it should be.
@@ -137,7 +141,7 @@ class TablesAdapter(SparkAdapter):
         """The change log."""
         return self.named(EVENTS)
 
-    def snapshot(self, relation: BaseRelation):
+    def snapshot(self, relation: BaseRelation) -> JavaObject:
         """Return the table's latest state in Delta's log; nothing of it is a query.
 
         It is kept until the next statement of this thread, for Delta lists the whole log for each.
@@ -169,11 +173,11 @@ class TablesAdapter(SparkAdapter):
 
     def is_known(self, relation: BaseRelation) -> bool:
         """Tell whether the metastore knows a table or view; dbt would list its whole schema."""
-        return self.catalog.tableExists(relation.schema, relation.identifier)
+        return bool(self.catalog.tableExists(relation.schema, relation.identifier))
 
     def is_function(self, function: Function) -> bool:
         """Tell whether the metastore knows a function."""
-        return self.catalog.functionExists(function.schema, function.name)
+        return bool(self.catalog.functionExists(function.schema, function.name))
 
     def exists(self, relation: BaseRelation) -> bool:
         """Tell whether there is a Delta table, and let its folder and the metastore agree on it.
@@ -231,7 +235,7 @@ class TablesAdapter(SparkAdapter):
             rows = self.spark.sql(sql).localCheckpoint(storageLevel=level)
             rows.createOrReplaceTempView(name)
 
-    def name_rows(self, name: str, schema: str, rows: list[tuple]) -> None:
+    def name_rows(self, name: str, schema: str, rows: list[tuple[Any, ...]]) -> None:
         """Give rows a name, a temporary view of this thread."""
         self.spark.createDataFrame(rows, schema).createOrReplaceTempView(name)
 

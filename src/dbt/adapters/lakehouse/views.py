@@ -2,10 +2,12 @@
 
 import hashlib
 from collections.abc import Mapping
+from multiprocessing.context import SpawnContext
 from typing import Any
 
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -32,7 +34,7 @@ class ViewsAdapter(TablesAdapter):
     # Further properties that the views of a kind of model have.
     NOTED_IN_VIEWS: tuple[str, ...] = ()
 
-    def __init__(self, config, mp_context):
+    def __init__(self, config: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
         self._models: set[tuple[str, str]] | None = None  # all of the project
 

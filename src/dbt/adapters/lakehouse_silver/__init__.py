@@ -3,7 +3,7 @@
 dbt takes packages from the folder dbt_packages, and from adapters. No profile names this adapter.
 """
 
-from dbt.adapters.base import AdapterPlugin
+from dbt.adapters.base.plugin import AdapterPlugin
 
 from cdc_lakehouse.package import PACKAGE, PRODUCT
 from dbt.adapters.lakehouse.connections import LakehouseCredentials
@@ -17,7 +17,7 @@ class PackageAdapter(LakehouseAdapter):
 
 
 Plugin = AdapterPlugin(
-    adapter=PackageAdapter,
+    adapter=PackageAdapter,  # type: ignore[arg-type]
     credentials=LakehouseCredentials,
     include_path=str(PACKAGE),
     project_name=PRODUCT,
