@@ -1,9 +1,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
+PYTEST := pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 10
 PIP := pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup run docs test lint broker bench soak screenshots check-machine
+.PHONY: help setup run docs test test-all timings lint broker bench soak screenshots check-machine
 
 help: ## show what there is to type
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
@@ -15,8 +16,14 @@ docs: .venv/.runs ## write the site of all tables, columns, formats and their li
 	dbt docs generate --static --target docs --target-path target/docs
 	@echo "Open target/docs/static_index.html in a browser. It is one file, needs no server, and can be sent or copied."
 
-test: setup broker lint ## lint, dbt unit and data tests, pytest: what every commit passes
-	pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m "not long" tests/python
+test: setup lint ## lint, the formats, the sample, the rules of the merge: some ten minutes, before each commit
+	$(PYTEST) -m "not full and not long" tests/python
+
+test-all: test broker ## and kills, brokers, servers, wide tables, many histories: what every commit passes
+	$(PYTEST) -m "full and not long" tests/python
+
+timings: setup broker ## run what `make test-all` runs, and keep how long each test took in tests/timings.json
+	$(PYTEST) -m "not long" --record-timings tests/python
 
 soak: export KILL_ROUNDS ?= 100
 soak: export MAINTAIN_RUNS ?= 500
@@ -46,7 +53,7 @@ screenshots: setup ## take the pictures of docs/images, of a lakehouse of the sa
 	python tests/python/browser.py
 	python docs/screenshots.py
 
-lint:
+lint: ## the checks that take a minute: names and format of Python, SQL
 	ruff check .
 	ruff format --check .
 	mypy

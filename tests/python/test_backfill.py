@@ -17,7 +17,7 @@ from cdc_lakehouse.ingest.names import Names
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import open_session
 
-pytestmark = pytest.mark.usefixtures("spark")
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("spark")]
 
 TOPICS = """topic,format,time_zone,avro_schema,delete_image,database
 shop.orders,dts_canal,,,,

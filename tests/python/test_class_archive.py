@@ -4,7 +4,11 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from cdc_lakehouse.runtime.class_archive import ARCHIVE
+
+pytestmark = pytest.mark.full
 
 START = """
 import sys

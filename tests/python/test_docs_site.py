@@ -12,6 +12,8 @@ from dbt.cli.main import dbtRunner
 
 from cdc_lakehouse.routes import formats
 
+pytestmark = pytest.mark.full
+
 SOURCES = PROJECT / "src" / "cdc_lakehouse"
 FORMATS = formats(PROJECT)
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -18,6 +18,8 @@ from cdc_lakehouse.runtime.java import find_java
 from cdc_lakehouse.runtime.locks import hold
 from dbt.adapters.lakehouse.impl import LakehouseAdapter
 
+pytestmark = pytest.mark.full
+
 
 def run(*command, **environment):
     return subprocess.run(

@@ -18,6 +18,8 @@ from laboratory import change
 from metastore import PASSWORD, USER, Postgres
 from shop import Keyed, write_messages
 
+pytestmark = pytest.mark.full
+
 SEED = int(os.environ["SEED"])
 MODEL = """{config}select
     {{{{ change_columns() }}}},

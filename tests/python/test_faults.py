@@ -28,6 +28,8 @@ from cdc_lakehouse.runtime.jars import installed_jars
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import open_session
 
+pytestmark = pytest.mark.full
+
 MEBIBYTE = 1 << 20
 NODES = ("topics", "events", "row_images", "things")
 BUILD = (DBT, "build", "--resource-type", "seed", "--resource-type", "model", "-s", *NODES)

@@ -28,6 +28,8 @@ from cdc_lakehouse.engine.change_feed import (
 )
 from cdc_lakehouse.errors import LakehouseError
 
+pytestmark = pytest.mark.full
+
 OPTIONS = {
     "things": "change_feed=true",
     "things_history": "materialized='history', change_feed=true",

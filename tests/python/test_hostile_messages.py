@@ -24,6 +24,8 @@ from fastavro import schemaless_reader, schemaless_writer
 from history import EVERYTHING, TWO_KEYS, History
 from shop import write_messages
 
+pytestmark = pytest.mark.full
+
 SEED = int(os.environ["HOSTILE_SEED"])
 COUNT = int(os.environ.get("HOSTILE_MESSAGES") or 100)
 REASONS = {

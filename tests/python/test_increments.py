@@ -12,6 +12,8 @@ from cdc_lakehouse.engine.change_log import find_new_messages, plan_window
 from cdc_lakehouse.engine.window import Build
 from cdc_lakehouse.runtime.paths import warehouse_path
 
+pytestmark = pytest.mark.full
+
 # A line of a plan whose operator is compiled, together with others, begins with a star.
 COMPILED = re.compile(r"^[ :+-]*\* ", re.MULTILINE)
 # A function in Python, and a text that is parsed which is not one of Delta's statistics.

@@ -33,6 +33,8 @@ from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import open_session
 
+pytestmark = pytest.mark.full
+
 TOPICS = """topic,format,time_zone,avro_schema,delete_image,database
 store.orders,dts_canal,,,,
 store.*,oms_canal,,,,

@@ -12,6 +12,8 @@ from cdc_lakehouse.ingest.kafka.options import Request, variables_of
 from cdc_lakehouse.runtime import java_environment, slow
 from cdc_lakehouse.runtime.functions import open_package
 
+pytestmark = pytest.mark.full
+
 open_package(PROJECT)
 protected_images = importlib.import_module("udfs.protected_images")
 SECRETS = {

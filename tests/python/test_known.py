@@ -27,6 +27,8 @@ from test_convergence import (
     write_project,
 )
 
+pytestmark = pytest.mark.full
+
 EVENTS = int(os.environ.get("KNOWN_EVENTS") or 120)
 KEYS = int(os.environ.get("KNOWN_KEYS") or 12)
 # Rows that change places within one commit are followed by what is known now (decision 0077).

@@ -21,6 +21,8 @@ from cdc_lakehouse.console import cli
 from cdc_lakehouse.runtime import standalone
 from cdc_lakehouse.runtime.settings import settings
 
+pytestmark = pytest.mark.full
+
 FOLDER = PROJECT / "deploy" / "kubernetes"
 VERSION = "1.37"
 

@@ -8,6 +8,8 @@ from cdc_lakehouse.runtime.meaning import PINNED, refuse_other_meanings
 from cdc_lakehouse.runtime.settings import settings
 from dbt.adapters.lakehouse import LakehouseCredentials
 
+pytestmark = pytest.mark.full
+
 OTHERS = {
     "spark.sql.session.timeZone": "Asia/Shanghai",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",

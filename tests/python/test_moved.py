@@ -6,6 +6,8 @@ from contextlib import contextmanager
 import pytest
 from laboratory import Laboratory, change, thing, write_models
 
+pytestmark = pytest.mark.full
+
 MODELS = {"things": "plain_table=true", "things_history": "materialized='history'"}
 NAMES = """{{ config(materialized='incremental', schema='marts') }}
 select id, name, _sequence from {{ ref('things') }}

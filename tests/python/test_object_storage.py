@@ -18,6 +18,8 @@ from object_storage import BUCKET, LOST, REFUSED, SLOW, s3_server
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime import paths
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def s3(tmp_path_factory):

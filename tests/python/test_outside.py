@@ -14,6 +14,8 @@ from test_maintain import AT_ONCE, _maintain
 
 from cdc_lakehouse.engine.plain_table import next_step
 
+pytestmark = pytest.mark.full
+
 OPTIONS = {
     "things": "plain_table=true",
     "things_history": "materialized='history', plain_table=true",

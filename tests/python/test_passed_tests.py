@@ -8,6 +8,8 @@ from shop import write_messages
 
 from cdc_lakehouse.engine.passed_tests import FILE, Passed, read_passed, text_of
 
+pytestmark = pytest.mark.full
+
 TOPIC = "lab.things"
 NAMES = (
     "accounting_adds_up",

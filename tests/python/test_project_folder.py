@@ -16,6 +16,8 @@ from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.runtime.project import find_project, project_folder, use_project
 from dbt.adapters.lakehouse import connections
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 def folders(tmp_path, monkeypatch):

@@ -11,6 +11,8 @@ from laboratory import Laboratory, change, shareplex
 
 from cdc_lakehouse.protection import KEY
 
+pytestmark = pytest.mark.full
+
 SECRET = "Qk9-the-key-of-the-hash-in-this-test-7f3a"
 SEED = "database,schema,table,column,method,layer\n"
 LINES = (

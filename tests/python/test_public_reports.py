@@ -28,6 +28,8 @@ from cdc_lakehouse.gold.source_tables import find_table
 from cdc_lakehouse.report.questions import shared_keys
 from cdc_lakehouse.routes import COLUMNS, FURTHER_COLUMNS
 
+pytestmark = pytest.mark.full
+
 REPORTS = [
     report
     for path in sorted(Path(__file__).with_name("public_reports").glob("*.json"))

@@ -10,6 +10,8 @@ import pytest
 import yaml
 from conftest import PROJECT
 
+pytestmark = pytest.mark.full
+
 NAMES = ("README.md", *(f"docs/{name}.md" for name in ("running", "kafka", "tables", "gold")))
 PAGES = [(PROJECT / name).read_text() for name in (*NAMES, "CONTRIBUTING.md")]
 README, *_, CONTRIBUTING = PAGES
@@ -20,6 +22,8 @@ HELD_ELSEWHERE = {
     "make run": "its recipe is what the commands here run after",
     "make setup": "made the environment of the tests",
     "make test": "runs this test",
+    "make test-all": "runs `make test` and what is marked `full`",
+    "make timings": "runs the tests that `make test-all` runs",
     "make lint": "part of `make test`",
     "make soak": "takes hours",
     "pytest tests/python/test_gold.py -k truncate": "a test of its own",

@@ -19,6 +19,8 @@ from cdc_lakehouse.engine import registry
 from cdc_lakehouse.engine.registry import AUTH, MOST_UNKNOWN, Registry, fetch, names_registry
 from cdc_lakehouse.errors import LakehouseError
 
+pytestmark = pytest.mark.full
+
 KEY = '{"type":"record","name":"Key","fields":[{"name":"id","type":"int"}]}'
 NOTHING = (404, {"error_code": 40403, "message": "Schema not found"})
 

@@ -14,6 +14,8 @@ from report_facts import HOSTILE, MASKED, NOW, SECRET
 from cdc_lakehouse.report.facts import Run, RunStep
 from cdc_lakehouse.report.page import page as page_of
 
+pytestmark = pytest.mark.full
+
 SECTIONS = (
     *("overview", "topics", "results", "lag", "rejected", "drift", "gold", "runs", "storage"),
 )

@@ -13,6 +13,8 @@ from laboratory import Laboratory, change, write_models
 
 from cdc_lakehouse.errors import LakehouseError
 
+pytestmark = pytest.mark.full
+
 MODELS = {"things": "change_feed=true", "things_history": "materialized='history'"}
 RUN = ("run", "-s", "+message_accounting", "row_images", *MODELS)
 SUMMED = ("every_message_has_one_outcome", "accounting_adds_up", "identities_have_one_content")

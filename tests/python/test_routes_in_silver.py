@@ -13,6 +13,8 @@ from encoders.project import remove_gold
 from cdc_lakehouse.gold.add_table import Gold
 from cdc_lakehouse.gold.source_tables import find_table
 
+pytestmark = pytest.mark.full
+
 TOPIC = "cloud.orders"
 LSN = {"backfill": None, "new": "0/9F", "moved": "1/2", "gone": "1/1A0"}
 

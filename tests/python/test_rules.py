@@ -20,6 +20,8 @@ from cdc_lakehouse.engine.plain_table import next_step
 from cdc_lakehouse.engine.rules import read_rules
 from cdc_lakehouse.errors import LakehouseError
 
+pytestmark = pytest.mark.full
+
 PAGE = (PROJECT / "docs" / "rules.md").read_text()
 
 # What needs no Spark.

@@ -19,6 +19,8 @@ from cdc_lakehouse.console import run
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.delivered import bytes_to_land
 
+pytestmark = pytest.mark.full
+
 BROKEN = "models/gold/lab/broken.sql"
 
 

@@ -12,6 +12,8 @@ from conftest import PROJECT
 
 from cdc_lakehouse.console import cli
 
+pytestmark = pytest.mark.full
+
 DEPLOY = PROJECT / "deploy"
 HOME = "/srv/cdc_lakehouse"
 UNITS = ("lakehouse.service", "lakehouse.timer", "lakehouse-serve.service")

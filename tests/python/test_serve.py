@@ -27,6 +27,8 @@ from cdc_lakehouse.runtime.served import authenticate, join_served
 from cdc_lakehouse.serve import news, thrift
 from cdc_lakehouse.serve.clients import WriteLock
 
+pytestmark = pytest.mark.full
+
 FILE = "served.json"
 SECRET = "a key of the hash for tests, 32 and more"
 SOAK_SECONDS = int(os.environ.get("SERVE_SECONDS", "120"))

@@ -13,6 +13,8 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.settings import settings
 from cdc_lakehouse.runtime.shared_metastore import SharedMetastore, shared_metastore
 
+pytestmark = pytest.mark.full
+
 CONFLICT = re.compile(r"Another process has changed the table .* \(DELTA_\w+\)")
 
 

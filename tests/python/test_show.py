@@ -9,6 +9,8 @@ import pytest
 from cdc_lakehouse.console import cli
 from cdc_lakehouse.console.text_table import text_table
 
+pytestmark = pytest.mark.full
+
 STATEMENTS = """
 create schema silver; create schema gold;
 create table silver.events using delta tblproperties ('delta.enableDeletionVectors' = 'true')

@@ -9,6 +9,8 @@ import pytest
 from cdc_lakehouse.runtime import spark_log
 from cdc_lakehouse.runtime.driver import standard_error_to
 
+pytestmark = pytest.mark.full
+
 # Writes lines to its standard error as Java does, until there is a file of this name.
 WRITER = """
 import os, sys

@@ -17,6 +17,8 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime import worker_packages
 from cdc_lakehouse.runtime.settings import settings
 
+pytestmark = pytest.mark.full
+
 EVENTS = "spark.eventLog.enabled true\nspark.eventLog.compress false\nspark.eventLog.dir "
 
 

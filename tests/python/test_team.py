@@ -25,6 +25,8 @@ from serving import PATIENCE, Served, beeline
 
 from cdc_lakehouse.runtime.worker_packages import pack
 
+pytestmark = pytest.mark.full
+
 KILLS = int(os.environ.get("TEAM_KILLS", "1"))
 TOPIC = "lab.things"
 

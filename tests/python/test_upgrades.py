@@ -19,6 +19,8 @@ from cdc_lakehouse.delta.statements import settings
 from cdc_lakehouse.engine.judged_rows import RULES
 from cdc_lakehouse.package import BUILT_BY, RELEASE
 
+pytestmark = pytest.mark.full
+
 LEFT = Path(__file__).with_name("upgrades")
 MART = """{{ config(materialized='incremental', schema='marts') }}
 select id, status, total, _sequence from {{ ref('orders') }}

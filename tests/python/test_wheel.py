@@ -30,6 +30,8 @@ from cdc_lakehouse.runtime import jars
 from cdc_lakehouse.runtime.functions import open_package, register_functions
 from cdc_lakehouse.runtime.jars import FOLDER
 
+pytestmark = pytest.mark.full
+
 TYPES = {"id": "int", "status": "varchar(16)", "total": "decimal(10,2)"}
 
 

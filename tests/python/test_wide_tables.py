@@ -9,6 +9,8 @@ import pytest
 from laboratory import YAML, Laboratory, change, write_models
 from test_wide_views import NAMES as ALL_NAMES
 
+pytestmark = pytest.mark.full
+
 NAMES = ALL_NAMES[: int(os.environ.get("WIDE_COLUMNS") or 300)]
 COLUMNS = {"id": "try_cast(image['id'] as bigint)"} | {
     name: f"try_cast(image['{name}'] as decimal(10, 2))" for name in NAMES[1:]

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.full
+
 # As many columns as InnoDB lets a table have.
 NAMES = [f"measurement_of_sensor_{number:04d}" for number in range(1017)]
 

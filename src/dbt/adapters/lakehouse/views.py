@@ -42,13 +42,14 @@ class ViewsAdapter(TablesAdapter):
         """Look at the names of all nodes, once dbt has read the project, and do as dbt does.
 
         Args:
-            macro_resolver: the manifest.
+            macro_resolver: the manifest; a caller of macros alone may have one without nodes.
 
         Raises:
             DbtRuntimeError: the project gives the tables other names than the engine has.
         """
         super().set_macro_resolver(macro_resolver)
-        models = [node for node in macro_resolver.nodes.values() if node.resource_type == "model"]
+        nodes = getattr(macro_resolver, "nodes", {}).values()
+        models = [node for node in nodes if node.resource_type == "model"]
         try:
             refuse_other_names(models, self.config.target_name, self.config.credentials.schema)
         except LakehouseError as error:

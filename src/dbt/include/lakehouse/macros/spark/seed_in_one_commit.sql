@@ -1,4 +1,4 @@
-{#- A seed is replaced in one commit, which the rows bring; only a seed without rows is made here. -#}
+{#- A seed is replaced in one commit, of Delta unless the project says another format, which the rows bring; only a seed without rows is made here. -#}
 {% macro lakehouse__create_csv_table(model, agate_table) -%}
     {{ return('' if agate_table.rows else lakehouse__load_csv_rows(model, agate_table)) }}
 {%- endmacro %}
@@ -8,5 +8,5 @@
 {%- endmacro %}
 
 {% macro lakehouse__load_csv_rows(model, agate_table) -%}
-    {{ return(adapter.replace_seed(this, agate_table, model.config.get('column_types', {}), file_format_clause())) }}
+    {{ return(adapter.replace_seed(this, agate_table, model.config.get('column_types', {}), file_format_clause().strip() or 'using delta')) }}
 {%- endmacro %}
