@@ -52,8 +52,12 @@ def judge(asked: list[str]) -> dict[str, list[str]]:
         patch.delenv("DBT_TARGET_PATH")
         # A project with nothing in it but what a test writes.
         patch.setattr(dbt.adapters.lakehouse, "has_silver", lambda project: True)
-        options = ["--noconftest", "-p", "dbt.tests.fixtures.project", "-p", "no:cacheprovider"]
-        pytest.main([*options, "--quiet", str(SUITE)], plugins=[outcomes])
+        options = ["--noconftest", "-p", "dbt.tests.fixtures.project"]
+        options += ["-p", "no:cacheprovider", "-p", "no:xdist"]
+        code = pytest.main([*options, "--quiet", str(SUITE)], plugins=[outcomes])
+        assert code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED), (
+            f"pytest ended with {code}"
+        )
     os.chdir(folder)
     disable_test_caching()  # which the suite enables
     return outcomes.found
