@@ -17,13 +17,13 @@ docs: .venv/.runs ## write the site of all tables, columns, formats and their li
 	@echo "Open target/docs/static_index.html in a browser. It is one file, needs no server, and can be sent or copied."
 
 test: setup lint ## lint, the formats, the sample, the rules of the merge: some ten minutes, before each commit
-	$(PYTEST) -m "not full and not long" tests/python
+	$(PYTEST) -m "not full and not long"
 
 test-all: test broker ## and kills, brokers, servers, wide tables, many histories: what every commit passes
-	$(PYTEST) -m "full and not long" tests/python
+	$(PYTEST) -m "full and not long"
 
 timings: setup broker ## run what `make test-all` runs, and keep how long each test took in tests/timings.json
-	$(PYTEST) -m "not long" --record-timings tests/python
+	$(PYTEST) -m "not long" --record-timings
 
 soak: export KILL_ROUNDS ?= 100
 soak: export MAINTAIN_RUNS ?= 500
@@ -43,14 +43,14 @@ soak: export HISTORY_SEED ?= random
 soak: export HOSTILE_SEED ?= random
 soak: export KILL_SEED ?= random
 soak: setup broker ## every test, the long ones too, in long rounds and with histories of its own; takes hours
-	pytest tests/python
+	pytest
 
 bench: setup ## this project beside others, over the same bytes; BENCH="--messages 100000" for less; takes hours
 	pip install --quiet --disable-pip-version-check --requirement bench/requirements.txt
 	python -m bench.run $(BENCH)
 
 screenshots: setup ## take the pictures of docs/images, of a lakehouse of the sample topics
-	python tests/python/browser.py
+	python tests/support/browser.py
 	python docs/screenshots.py
 
 lint: ## the checks that take a minute: names and format of Python, SQL
@@ -60,11 +60,11 @@ lint: ## the checks that take a minute: names and format of Python, SQL
 	sqlfluff lint --processes 0 models tests/*.sql tests/generic
 
 broker: setup
-	python tests/python/broker.py
-	python tests/python/directory.py
-	python tests/python/metastore.py
-	python tests/python/object_storage.py
-	python tests/python/browser.py
+	python tests/support/broker.py
+	python tests/support/directory.py
+	python tests/support/metastore.py
+	python tests/support/object_storage.py
+	python tests/support/browser.py
 
 setup: .venv/.complete ## make the environment in .venv, with what the tests need
 

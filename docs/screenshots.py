@@ -30,7 +30,7 @@ def build(folder: Path) -> tuple[Path, Path]:
 
 def take(report: Path, site: Path, images: Path) -> None:
     """Write report.png and docs.png of the two pages into a folder."""
-    sys.path.insert(0, str(PROJECT / "tests" / "python"))
+    sys.path.insert(0, str(PROJECT / "tests" / "support"))
     from browser import open_browser
 
     images.mkdir(exist_ok=True)

@@ -1,6 +1,6 @@
 """Every message that the vendors' documents print, as printed and corrected, in silver.
 
-tests/python/vendor_samples/<format>/<name>.json holds a message from its first brace to its last,
+tests/silver/vendor_samples/<format>/<name>.json holds a message from its first brace to its last,
 byte for byte; <name>.corrected.json the same without what is no JSON (comments, a comma before a
 closing brace, an ellipsis). What each must become is written here by hand, from the document.
 """

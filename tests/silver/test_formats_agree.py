@@ -113,7 +113,8 @@ class World:
 @pytest.fixture(scope="module")
 def world(request, open_lakehouse, tmp_path_factory):
     """What the formats have made of the history; gold of those whose tests are run."""
-    asked = [item.callspec.params for item in request.session.items if "table" in item.fixturenames]
+    items = [item for item in request.session.items if {"world", "table"} <= {*item.fixturenames}]
+    asked = [item.callspec.params for item in items]
     models = sorted(f"{one['name']}__{one['table'].name}" for one in asked)
     history = History(SEED, EVENTS)
     delivered = {

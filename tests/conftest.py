@@ -16,7 +16,7 @@ from recorded import Recorder, longest_first, read
 from cdc_lakehouse.runtime.project import use_project
 from cdc_lakehouse.runtime.session import open_session
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[1]
 LANDING = PROJECT / "samples" / "landing"
 # What dbt keeps of a project that it has parsed; of a copy it parses what differs.
 PARSED = Path("target", "partial_parse.msgpack")

@@ -41,7 +41,7 @@ def open_browser():
     """Start Chromium, and yield it as the `Browser` of Playwright."""
     from playwright.sync_api import sync_playwright
 
-    assert find_chromium(), "There is no Chromium: run `python tests/python/browser.py`."
+    assert find_chromium(), "There is no Chromium: run `python tests/support/browser.py`."
     # Chromium's sandbox refuses root.
     options = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
     with sync_playwright() as playwright:

@@ -1,6 +1,6 @@
 """Lakehouses as earlier releases left them go on: gold, histories, and what a user has made of it.
 
-tests/python/upgrades holds one of each release: the sample topics up to some of their messages, in
+tests/operate/upgrades holds one of each release: the sample topics up to some of their messages, in
 the sample project with a history, a mart and a snapshot, and what these tables showed; of the last
 release a project of `lakehouse init`, too.
 """

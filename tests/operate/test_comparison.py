@@ -207,7 +207,7 @@ def test_the_page_names_every_test_and_no_other():
     """docs/comparison.md may say only what a test repeats, with the versions that are installed."""
     page = (PROJECT / "docs" / "comparison.md").read_text()
     for file in ("test_comparison.py", "test_comparison_peers.py"):
-        text = (PROJECT / "tests" / "python" / file).read_text()
+        text = (PROJECT / "tests" / "operate" / file).read_text()
         tests = set(re.findall(r"^def (test_\w+)", text, re.MULTILINE))
         assert set(re.findall(rf"{file}::(test_\w+)", page)) == tests
     delta = re.search(r'delta-spark_\S+ rev="([^"]+)"', (PROJECT / JARS).read_text())[1]

@@ -3,9 +3,9 @@
 from recorded import longest_first, merged, timings
 
 SECONDS = {
-    "tests/python/test_a.py::test_slow[x::y]": 2.04,
-    "tests/python/test_a.py::test_quick": 0.31,
-    "tests/python/test_b.py::test_b": 0.2,
+    "tests/silver/test_a.py::test_slow[x::y]": 2.04,
+    "tests/silver/test_a.py::test_quick": 0.31,
+    "tests/silver/test_b.py::test_b": 0.2,
 }
 
 

@@ -1,4 +1,4 @@
-"""What producers write: reports like those of tests/python/public_reports, made of type tables."""
+"""What producers write: reports like those of tests/silver/public_reports, made of type tables."""
 
 from corpora import deletes, mysql_logs, pipelines
 

@@ -1,6 +1,6 @@
 """A corpus: one table with a column of each type that a producer has, and what it writes of it.
 
-A corpus is a report of tests/python/public_reports that is made, not kept: the messages of a short
+A corpus is a report of tests/silver/public_reports that is made, not kept: the messages of a short
 history of one table, and what silver and gold have to hold. A cell is a value as it stands in the
 message, a token of JSON, and the text that silver holds of it; one that is held as it was sent is
 written once.
@@ -124,7 +124,7 @@ class Corpus:
         yield Change("delete", self.row(2, first), None)
 
     def report(self):
-        """The corpus in the form of a file of tests/python/public_reports."""
+        """The corpus in the form of a file of tests/silver/public_reports."""
         lines, expected = [], []
         for number, change in enumerate(self.changes()):
             lines.append(self.message(number, change))
