@@ -1,10 +1,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 10
+SQLFLUFF := sqlfluff lint --processes 0
 PIP := pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup run docs test test-all timings lint broker bench soak screenshots check-machine
+.PHONY: help setup run docs test test-all timings lint lint-formats broker bench soak screenshots check-machine
 
 help: ## show what there is to type
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
@@ -19,7 +20,7 @@ docs: .venv/.runs ## write the site of all tables, columns, formats and their li
 test: setup lint ## lint, the formats, the sample, the rules of the merge: some ten minutes, before each commit
 	$(PYTEST) -m "not full and not long"
 
-test-all: test broker ## and kills, brokers, servers, wide tables, many histories: what every commit passes
+test-all: test lint-formats broker ## and kills, brokers, servers, wide tables, many histories: what every commit passes
 	$(PYTEST) -m "full and not long"
 
 timings: setup broker ## run what `make test-all` runs, and keep how long each test took in tests/timings.json
@@ -57,7 +58,10 @@ lint: ## the checks that take a minute: names and format of Python, SQL
 	ruff check .
 	ruff format --check .
 	mypy
-	sqlfluff lint --processes 0 models tests/*.sql tests/generic
+	$(SQLFLUFF) models/bronze models/gold models/silver/*.sql tests/*.sql tests/generic
+
+lint-formats: setup ## lint the models of the formats, whose macros render to much SQL: two minutes
+	$(SQLFLUFF) models/silver/*/
 
 broker: setup
 	python tests/support/broker.py

@@ -39,6 +39,8 @@ from convergence import (
 )
 from shop import DELIVERY, as_text, write_messages
 
+pytestmark = pytest.mark.full
+
 SEED = int(os.environ["SEED"])
 SEEDS = int(os.environ.get("CONVERGENCE_SEEDS") or 1)
 EVENTS = int(os.environ.get("CONVERGENCE_EVENTS") or 1000)

@@ -56,6 +56,7 @@ def laboratory(open_lakehouse, tmp_path_factory):
     return Laboratory(lakehouse, tmp_path_factory.mktemp("laboratory-landing"))
 
 
+@pytest.mark.full
 def test_a_first_run_with_empty_leaves_everything_to_the_next(laboratory):
     """Silver has read nothing then, so a run of gold alone has nothing to do. It comes first."""
     models = "events", "row_images", "things"
@@ -457,6 +458,7 @@ def test_a_full_refresh_gives_the_same_stored_rows(laboratory):
     assert laboratory.stored() == before
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "hook",
     [

@@ -202,8 +202,8 @@ def killed(open_lakehouse, tmp_path_factory):
         for module, place in kills:
             if module == DBT and victim.is_possible(place):
                 victim.kill(module, place)
-    victim.run(LAKEHOUSE)
     finished = Lakehouse(victim.home, victim.project)
+    finished.ingest(victim.landing)
     finished.dbt(*victim.command(DBT)[1:])
     hits = ", ".join(f"{count} {place}" for place, count in sorted(victim.hits().items()))
     alone = sum(kill.place.python_alone for kill in victim.died)

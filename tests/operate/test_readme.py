@@ -25,6 +25,7 @@ HELD_ELSEWHERE = {
     "make test-all": "runs `make test` and what is marked `full`",
     "make timings": "runs the tests that `make test-all` runs",
     "make lint": "part of `make test`",
+    "make lint-formats": "part of `make test-all`",
     "make soak": "takes hours",
     "pytest tests/gold/test_gold.py -k truncate": "a test of its own",
     "pytest tests/silver/test_formats_agree.py": "a test of its own",
