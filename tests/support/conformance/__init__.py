@@ -5,6 +5,8 @@ and `here.py`: what a test expects of this adapter, and which tests do not apply
 """
 
 import os
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -54,10 +56,9 @@ def judge(asked: list[str]) -> dict[str, list[str]]:
         patch.setattr(dbt.adapters.lakehouse, "has_silver", lambda project: True)
         options = ["--noconftest", "-p", "dbt.tests.fixtures.project"]
         options += ["-p", "no:cacheprovider", "-p", "no:xdist"]
-        code = pytest.main([*options, "--quiet", str(SUITE)], plugins=[outcomes])
-        assert code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED), (
-            f"pytest ended with {code}"
-        )
+        with redirect_stdout(StringIO()) as said:
+            code = pytest.main([*options, "--quiet", str(SUITE)], plugins=[outcomes])
+        assert code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED), said.getvalue()
     os.chdir(folder)
     disable_test_caching()  # which the suite enables
     return outcomes.found
