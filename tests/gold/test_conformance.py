@@ -13,9 +13,9 @@ MODULES = [
 
 
 @pytest.fixture(scope="module")
-def judged(request, open_lakehouse):
+def conforming(request, open_lakehouse):
     """The faults of each test of the modules that are asked for, by MODULE.CLASS.TEST."""
-    items = [item for item in request.session.items if "judged" in item.fixturenames]
+    items = [item for item in request.session.items if "conforming" in item.fixturenames]
     asked = sorted({item.callspec.params["name"] for item in items})
     lakehouse = open_lakehouse("conformance")
     found = lakehouse.process.submit(judge, asked).result()
@@ -25,8 +25,8 @@ def judged(request, open_lakehouse):
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_adapter_does_what_dbt_asks_of_one(judged, name):
-    found = {test: faults for test, faults in judged.items() if test.startswith(f"{name}.")}
+def test_the_adapter_does_what_dbt_asks_of_one(conforming, name):
+    found = {test: faults for test, faults in conforming.items() if test.startswith(f"{name}.")}
     assert found
     unlisted = [faults for test, faults in found.items() if not test.startswith(tuple(FAILS))]
     assert not any(unlisted), "\n\n".join(fault for faults in unlisted for fault in faults)
