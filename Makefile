@@ -54,7 +54,7 @@ screenshots: setup ## take the pictures of docs/images, of a lakehouse of the sa
 	python tests/support/browser.py
 	python docs/screenshots.py
 
-lint: ## the checks that take a minute: names and format of Python, SQL
+lint: ## the checks that take a minute: names, format and types of Python, SQL
 	ruff check .
 	ruff format --check .
 	mypy

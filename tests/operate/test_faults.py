@@ -74,7 +74,7 @@ def test_a_full_disk(laboratory, tmp_path):
     rows = [("lab.things", 0, offset, value) for offset, value in enumerate(messages)]
     write_messages(landing / "large.parquet", rows)
     size = (landing / "large.parquet").stat().st_size
-    # Spark copies its jars when it starts, and Derby makes some ten megabytes.
+    # More than Spark and Derby need to start.
     start = sum(jar.stat().st_size for jar in installed_jars())
     disk = SmallDisk(tmp_path / "disk", start + 12 * size)
     home = disk.folder / "lake"

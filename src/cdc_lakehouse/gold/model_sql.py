@@ -76,7 +76,7 @@ def reads(sql: str, place: Iterable[tuple[str, str | None]]) -> bool:
     """Tell whether the where clause of a model, which may list several tables, names a table.
 
     Args:
-        place: as of `SourceTable.place`.
+        place: as of `place_of`.
     """
     return all(
         re.search(rf"\b{name}\s*(=|in\s*\([^)]*?)\s*{re.escape(_literal(value))}", sql)

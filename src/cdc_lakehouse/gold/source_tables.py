@@ -80,11 +80,7 @@ class SourceTable:
 
     def place(self) -> list[tuple[str, str | None]]:
         """Return the columns of silver.events that tell the table, with their values."""
-        return [
-            ("database_name", self.database),
-            ("schema_name", self.schema),
-            ("table_name", self.name),
-        ]
+        return place_of(self.database, self.schema, self.name)
 
     def data_type(self, column: str) -> str:
         """Return the Spark type of a column; text where nothing tells another."""
@@ -93,6 +89,13 @@ class SourceTable:
     def is_inferred(self, column: str) -> bool:
         """Tell whether a column has the type of its values, and not one of the messages."""
         return column in self.types and not self.types[column][0]
+
+
+def place_of(
+    database: str | None, schema: str | None, table: str | None
+) -> list[tuple[str, str | None]]:
+    """Return the columns of silver.events that tell a table, with their values."""
+    return [("database_name", database), ("schema_name", schema), ("table_name", table)]
 
 
 def seen_tables(spark: SparkSession) -> list[SourceTable]:

@@ -16,6 +16,7 @@ from cdc_lakehouse.engine.columns import key_names, source_of
 from cdc_lakehouse.engine.projection import columns_read
 from cdc_lakehouse.engine.source_tables import IMAGES, SourceTable, tables_read
 from cdc_lakehouse.gold import model_sql
+from cdc_lakehouse.gold.source_tables import place_of
 
 TEST = "source_columns_are_read"
 NO_TABLE = SourceTable("\0", "\0", "\0")
@@ -131,19 +132,15 @@ def _model(name: str, file: str, text: str, said: Mapping[str, Any]) -> ReadMode
     return ReadModel(
         name,
         file,
-        tables_read(sql) if sql else lambda table: model_sql.reads(text, _place(table)),
+        tables_read(sql)
+        if sql
+        else lambda table: model_sql.reads(
+            text, place_of(table.database, table.schema, table.table)
+        ),
         by_name,
         frozenset(map(str, excepted)),
         tuple(key_names(said, columns.values())),
     )
-
-
-def _place(table: SourceTable) -> list[tuple[str, str | None]]:
-    return [
-        ("database_name", table.database),
-        ("schema_name", table.schema),
-        ("table_name", table.table),
-    ]
 
 
 def _described(folder: Path) -> dict[str, Mapping[str, Any]]:
