@@ -291,6 +291,17 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: places[item.path.name])
 
 
+def parameters_of_asked(request):
+    """Return the parameters of the tests of a module that are run and use the fixture at work."""
+    return [
+        item.callspec.params
+        for item in request.session.items
+        if item.path == request.path
+        and request.fixturename in item.fixturenames
+        and hasattr(item, "callspec")
+    ]
+
+
 def pytest_report_header(config):
     return " ".join(f"{name}={os.environ[name]}" for name in SEEDS)
 

@@ -3,7 +3,7 @@
 import pytest
 from conformance import judge, modules
 from conformance.here import FAILS, NOT_OF_HERE
-from conftest import SAID
+from conftest import SAID, parameters_of_asked
 
 MODULES = [
     pytest.param(name, marks=[pytest.mark.full] * (not name.startswith("basic.")))
@@ -15,8 +15,7 @@ MODULES = [
 @pytest.fixture(scope="module")
 def conforming(request, open_lakehouse):
     """The faults of each test of the modules that are asked for, by MODULE.CLASS.TEST."""
-    items = [item for item in request.session.items if "conforming" in item.fixturenames]
-    asked = sorted({item.callspec.params["name"] for item in items})
+    asked = sorted({test["name"] for test in parameters_of_asked(request)})
     lakehouse = open_lakehouse("conformance")
     found = lakehouse.process.submit(judge, asked).result()
     failed = sum(any(faults) for faults in found.values())

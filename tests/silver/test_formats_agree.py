@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from conftest import SAID
+from conftest import SAID, parameters_of_asked
 from encoders import ENCODERS
 from encoders.base import BINARY, GOLD_TYPES, as_single
 from encoders.project import add_routes
@@ -113,9 +113,8 @@ class World:
 @pytest.fixture(scope="module")
 def world(request, open_lakehouse, tmp_path_factory):
     """What the formats have made of the history; gold of those whose tests are run."""
-    items = [item for item in request.session.items if {"world", "table"} <= {*item.fixturenames}]
-    asked = [item.callspec.params for item in items]
-    models = sorted(f"{one['name']}__{one['table'].name}" for one in asked)
+    asked = [test for test in parameters_of_asked(request) if "table" in test]
+    models = sorted(f"{test['name']}__{test['table'].name}" for test in asked)
     history = History(SEED, EVENTS)
     delivered = {
         name: deliveries(ENCODERS[name], history.events, random.Random(f"{SEED} {name}"))
