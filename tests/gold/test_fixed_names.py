@@ -7,8 +7,6 @@ import pytest
 from cdc_lakehouse.engine.fixed_names import refuse_other_names
 from cdc_lakehouse.errors import LakehouseError
 
-pytestmark = pytest.mark.full
-
 DOCUMENTED = "the macro `generate_schema_name` of this project"
 
 
