@@ -119,10 +119,10 @@ def _seen():
     return seen_tables(_root().newSession())
 
 
-def copy_project(folder, change):
-    """Copy the project into a folder, and let `change` make of it what a test needs."""
+def copy_project(folder, change, source=PROJECT):
+    """Copy a project into a folder, and let `change` make of it what a test needs."""
     left_out = shutil.ignore_patterns(".git", ".venv", ".lakehouse", "target", "logs")
-    shutil.copytree(PROJECT, folder, ignore=left_out, symlinks=True)
+    shutil.copytree(source, folder, ignore=left_out, symlinks=True)
     change(folder)
     return folder
 
@@ -237,20 +237,20 @@ def process(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def open_lakehouse(tmp_path_factory, process):
-    """Return a function that opens an empty lakehouse, maybe on a changed copy of the project.
+    """Return a function that opens an empty lakehouse, maybe on a changed copy of a project.
 
     It is opened in the process that is shared if that is free, unless it has to have its `own`.
     """
     opened = []
     parsed = tmp_path_factory.getbasetemp() / PARSED.name
 
-    def open_it(name, change=None, own=False):
+    def open_it(name, change=None, own=False, source=PROJECT):
         home = tmp_path_factory.mktemp(name)
-        project = PROJECT
+        project = source
         if change:
-            project = copy_project(home / "project", change)
+            project = copy_project(home / "project", change, source)
         (home / "lake" / "target").mkdir(parents=True)
-        if parsed.exists():
+        if source == PROJECT and parsed.exists():
             shutil.copy(parsed, home / "lake" / PARSED)
         is_shared = process.is_free and not own
         opened.append(Lakehouse(home / "lake", project, process if is_shared else None))

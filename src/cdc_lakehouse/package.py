@@ -19,6 +19,14 @@ def has_silver(project: str | Path) -> bool:
     return Path(project, "models", "silver", "events.sql").is_file()
 
 
+def takes_silver(project: str | Path) -> bool:
+    """Tell whether a project has silver from the package: it routes topics, and has none itself.
+
+    A project that routes none is a plain one of dbt, with nothing in it but what it says.
+    """
+    return Path(project, "seeds", "topics.csv").is_file() and not has_silver(project)
+
+
 def sources(project: Path) -> list[Path]:
     """Return the folders that hold what a project is made of: the package's, then its own."""
-    return [project] if has_silver(project) else [PACKAGE, project]
+    return [PACKAGE, project] if takes_silver(project) else [project]

@@ -8,6 +8,18 @@ COLUMNS = [
     {"name": "late", "data_type": "boolean", "constraints": [{"type": "primary_key"}]},
 ]
 
+CONSTRAINED = [
+    {
+        "name": "id",
+        "constraints": [
+            {"type": "not_null"},
+            {"type": "check", "name": "positive", "expression": "id > 0"},
+        ],
+    },
+    {"name": "it`s", "quote": True, "constraints": [{"type": "unique"}, {"type": "not_null"}]},
+    {"name": "free"},
+]
+
 
 def words(sql):
     return " ".join(sql.split())
@@ -41,3 +53,19 @@ def test_missing_columns_are_added_in_their_places():
     assert words(statements.add_columns("t", COLUMNS, ["id", "late"])) == (
         "alter table t add columns (`id` bigint not null first, `late` boolean after `it``s`)"
     )
+
+
+def test_a_plain_table_is_held_to_what_its_columns_have_to_be():
+    assert statements.hold_to_constraints("t", CONSTRAINED) == [
+        "alter table t add constraint `id_not_null_1` check (id is not null)",
+        "alter table t add constraint `positive` check (id > 0)",
+        "alter table t add constraint `it``s_not_null_2` check (`it``s` is not null)",
+    ]
+    assert statements.constraints_without_effect(CONSTRAINED) == ["it`s: unique"]
+
+
+def test_columns_are_dropped_without_a_new_file():
+    assert [words(each) for each in statements.drop_columns("t", ["a", "it`s"])] == [
+        "alter table t set tblproperties ('delta.columnMapping.mode' = 'name')",
+        "alter table t drop columns (`a`, `it``s`)",
+    ]

@@ -32,7 +32,7 @@ from cdc_lakehouse.runtime.locks import hold
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import open_session
 
-pytestmark = pytest.mark.usefixtures("spark")
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("spark")]
 
 TOPICS = """topic,format,time_zone,avro_schema,delete_image,database
 shop.orders,dts_canal,,,,
@@ -102,7 +102,6 @@ def kafka(offsets, topic="shop.orders", partition=3, **columns):
     }
 
 
-@pytest.mark.full
 def test_one_file_can_be_named(lake):
     path = lake.put("orders/one.json", b"{}\n")
     lake.put("orders/two.json", b"{}\n")
@@ -211,7 +210,6 @@ def test_a_file_that_is_written_anew_has_places_of_its_own(lake):
     assert noted == []  # the last step only goes on
 
 
-@pytest.mark.full
 def test_what_bronze_says_of_changed_files(lake):
     """Parquet with other messages under its offsets; lines of which bronze lacks some."""
     path = lake.put_parquet("daily.parquet", kafka([1, 2]))
@@ -239,7 +237,6 @@ def test_what_bronze_says_of_changed_files(lake):
     assert lake.ingest().problems == []
 
 
-@pytest.mark.full
 def test_a_line_file_takes_a_partition_that_parquet_has_not(lake):
     lake.put_parquet("old.parquet", kafka([7]))
     lake.ingest()
@@ -471,7 +468,6 @@ def test_an_interrupted_run_whose_files_are_gone_leaves_nothing(lake):
     assert lake.commits() == 1
 
 
-@pytest.mark.full
 def test_all_batches_that_a_restored_bronze_has_not_got_are_completed(lake):
     """As from a backup of the table that is older than the list of files: the newest is not all."""
     messages = warehouse_path("bronze", "messages")
@@ -506,7 +502,6 @@ def test_a_long_line_is_refused_whole(lake, monkeypatch):
     assert lake.rows("value") == []
 
 
-@pytest.mark.full
 def test_a_message_of_100_megabytes_lands_between_small_ones(lake):
     large = random.Random(1).randbytes(1_000_000).replace(b"\n", b" ") * 100
     lake.put("shop.orders/a.json", b"before\n" + large + b"\nafter\n")
@@ -548,7 +543,6 @@ def test_the_command_says_what_it_did(lake, monkeypatch, capsys):
     assert "what.doc has an unknown extension" in told["problems"][0]
 
 
-@pytest.mark.full
 def test_a_person_at_a_terminal_sees_how_far_it_is(lake, monkeypatch):
     monkeypatch.setattr(progress, "TERMINAL_SECONDS", 0.02)
     text = b"".join(b"%0999d\n" % number for number in range(40_000))
@@ -578,7 +572,6 @@ def test_a_wrong_argument_is_one_line(lake, monkeypatch, capsys, arguments, expe
     assert expected in capsys.readouterr().err
 
 
-@pytest.mark.full
 def test_unrouted_messages_get_their_format_once_their_topic_has_a_route(lake, monkeypatch, capsys):
     monkeypatch.chdir(lake.project)
     lake.put("it's new/a.json", b"\xff\n\n")

@@ -11,6 +11,7 @@ from dbt.contracts.graph.manifest import Manifest
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse.console.building import Building
 from cdc_lakehouse.console.commands.ingest import exit_of
 from cdc_lakehouse.console.documents import landed_document
 from cdc_lakehouse.console.output import plain
@@ -111,8 +112,10 @@ def run(
         return report
     left_out = ["unit_test"] if tests else ["unit_test", "test"]
     selection = [word for name in left_out for word in ("--exclude-resource-type", name)]
-    with write_lock or nullcontext():
-        built = dbtRunner(manifest=manifest).invoke(["build", *selection])
+    building = Building()
+    with write_lock or nullcontext(), building.shown() as options:
+        runner = dbtRunner(manifest=manifest, callbacks=[building])
+        built = runner.invoke([*options, "build", *selection])
     report.nodes = [_node(result) for result in getattr(built.result, "results", ())]
     report.problem = str(built.exception) if built.exception else None
     if not built.success:

@@ -8,6 +8,9 @@ from cdc_lakehouse.sql import identifier, quoted
 # The metastore takes no comment of more than 256 characters, and a view has those of its table.
 LONGEST_COMMENT = 250
 
+# The constraints of dbt that a plain table is held to.
+HELD = ("not_null", "check")
+
 # A column as dbt has it of a YAML: its name, data_type, constraints and description.
 Definition = Mapping[str, Any]
 
@@ -77,6 +80,41 @@ def add_columns(table: str, columns: Sequence[Definition], added: Collection[str
     return f"alter table {table} add columns ({listed})"
 
 
+def hold_to_constraints(table: str, columns: Iterable[Definition]) -> list[str]:
+    """Return the statements that hold a table that is there to what its columns have to be.
+
+    Delta lets no column that may be null become one that may not; a check says the same. A
+    constraint of another type is that of nobody here: see `constraints_without_effect`.
+    """
+    return [
+        f"alter table {table} add constraint {_constraint(column, place)}"
+        for column in columns
+        for place, each in enumerate(column.get("constraints") or ())
+        if each["type"] in HELD
+    ]
+
+
+def constraints_without_effect(columns: Iterable[Definition]) -> list[str]:
+    """Return the constraints that `hold_to_constraints` leaves out, as COLUMN: TYPE."""
+    return [
+        f"{column['name']}: {each['type']}"
+        for column in columns
+        for each in column.get("constraints") or ()
+        if each["type"] not in HELD
+    ]
+
+
+def drop_columns(table: str, columns: Iterable[str]) -> list[str]:
+    """Return the statements that take columns out of a table, and rewrite no file of it.
+
+    Delta has to map names to columns of files for it, which readers have to know of.
+    """
+    return [
+        set_properties(table, {"delta.columnMapping.mode": "name"}),
+        f"alter table {table} drop columns ({names(columns)})",
+    ]
+
+
 def set_properties(table: str, properties: Mapping[str, str]) -> str:
     """Return the statement that sets properties of a table."""
     return f"alter table {table} set {settings(properties)}"
@@ -85,6 +123,16 @@ def set_properties(table: str, properties: Mapping[str, str]) -> str:
 def commit_only(table: str) -> str:
     """Return a statement that changes no row and writes no file, but commits."""
     return f"update {table} set _sequence = _sequence where false"
+
+
+def _constraint(column: Definition, place: int) -> str:
+    """The name and the condition of one of a column's constraints."""
+    constraint = column["constraints"][place]
+    name = constraint.get("name") or f"{column['name']}_{constraint['type']}_{place + 1}"
+    written = identifier(column["name"]) if column.get("quote") else column["name"]
+    is_not_null = constraint["type"] == "not_null"
+    condition = f"{written} is not null" if is_not_null else constraint["expression"]
+    return f"{identifier(name)} check ({condition})"
 
 
 def _definition(column: Definition) -> str:

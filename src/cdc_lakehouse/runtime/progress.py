@@ -35,6 +35,15 @@ def say(text: str) -> None:
         print(f"{erase}lakehouse: {text}", file=sys.stderr, flush=True)
 
 
+def print_beside(text: str) -> None:
+    """Print a line on standard output while `showing` shows the work on standard error."""
+    with _writing:
+        if _is_terminal(sys.stderr):
+            sys.stderr.write(ERASE)
+            sys.stderr.flush()
+        print(text, flush=True)
+
+
 @contextmanager
 def showing(
     what: str,

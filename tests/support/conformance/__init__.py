@@ -46,14 +46,10 @@ def judge(asked: list[str]) -> dict[str, list[str]]:
     """
     from dbt_common.tests import disable_test_caching
 
-    import dbt.adapters.lakehouse
-
     outcomes, folder = _Outcomes(), os.getcwd()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(MODULES, ",".join(asked))
         patch.delenv("DBT_TARGET_PATH")
-        # A project with nothing in it but what a test writes.
-        patch.setattr(dbt.adapters.lakehouse, "has_silver", lambda project: True)
         options = ["--noconftest", "-p", "dbt.tests.fixtures.project"]
         options += ["-p", "no:cacheprovider", "-p", "no:xdist"]
         with redirect_stdout(StringIO()) as said:

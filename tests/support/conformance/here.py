@@ -55,14 +55,11 @@ FAILS = {
     "column_types.": "dbt-spark does not know the type `int` for a number",
     "dbt_clone.test_dbt_clone.BaseClonePossible.test_can_clone_true": "Delta puts no clone in the "
     "place of a table that has rows, as clone --full-refresh wants",
-    "empty.test_empty.MetadataWithEmptyFlag": "dbt-spark drops no column of a Delta table",
     "hooks.test_run_hooks.TestAfterRunHooks": "dbt-spark raises a DbtRuntimeError where the suite "
     "wants a DbtDatabaseError",
     "incremental.test_incremental_on_schema_change.TestIncrementalOnSchemaChange."
     "test_run_incremental_append_new_columns": "dbt-spark's MERGE names columns that the model no "
     "longer has",
-    "incremental.test_incremental_on_schema_change.TestIncrementalOnSchemaChange."
-    "test_run_incremental_sync_all_columns": "dbt-spark drops no column of a Delta table",
     "incremental.test_incremental_unique_id.TestIncrementalUniqueKey.test__bad_unique_key": "Spark "
     "does not know the name of Delta's error, so that its text is lost",
     "simple_seed.test_seed.TestSeedSpecificFormats": "dbt-spark quotes no names, so that a seed's "

@@ -8,6 +8,7 @@ _WORDS = (
     (r"::double precision\b", "::double"),
     (r"\btimestamp with(out)? time zone\b|\btimestamptz\b", "timestamp"),
     (r"\bcharacter varying\b", "varchar"),
+    (r'"varchar"', '"string"'),
     (r"('[^'\n]*'|\b[\w.]+)::(\w+(?:\(\d+\))?)", r"cast(\1 as \2)"),
     (r"(?<=\bas )text\b|(?<=\s)text\b(?=\s*(,|\)|;|$))", "string"),
     (r"\bdate_part\(", "extract("),

@@ -4,7 +4,7 @@ import sqlparse.engine.grouping
 from dbt.adapters.base.plugin import AdapterPlugin
 from dbt.flags import get_flags
 
-from cdc_lakehouse.package import has_silver
+from cdc_lakehouse.package import takes_silver
 from cdc_lakehouse.runtime.project import project_folder
 from dbt.adapters.lakehouse.connections import LakehouseConnectionManager, LakehouseCredentials
 from dbt.adapters.lakehouse.impl import LakehouseAdapter
@@ -16,12 +16,13 @@ __all__ = ["LakehouseAdapter", "LakehouseConnectionManager", "LakehouseCredentia
 def __getattr__(name: str) -> AdapterPlugin:
     """Return `Plugin`, which dbt asks for in each invocation: it brings silver with it.
 
-    Not to a project that has silver in its folders, as that of this repository.
+    Not to a project that has silver in its folders, as that of this repository, nor to one that
+    routes no topics.
     """
     if name != "Plugin":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     project = getattr(get_flags(), "PROJECT_DIR", None) or project_folder()
-    silver = [] if has_silver(project) else ["lakehouse_silver"]
+    silver = ["lakehouse_silver"] if takes_silver(project) else []
     return AdapterPlugin(
         # dbt's own adapters do not fit its protocol, either.
         adapter=LakehouseAdapter,  # type: ignore[arg-type]

@@ -2,21 +2,30 @@
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
+from dbt.adapters.base.column import Column
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.connection import AdapterRequiredConfig
+from dbt.adapters.events.types import AdapterEventWarning
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.contracts.constraints import ConstraintType
+from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtRuntimeError
 
-from cdc_lakehouse.package import PACKAGE, has_silver
+from cdc_lakehouse.delta.statements import (
+    constraints_without_effect,
+    drop_columns,
+    hold_to_constraints,
+)
+from cdc_lakehouse.package import PACKAGE, takes_silver
 from cdc_lakehouse.routes import read_routes
 from cdc_lakehouse.runtime.project import use_project
 from cdc_lakehouse.runtime.session import compile_plans
@@ -69,6 +78,31 @@ class LakehouseAdapter(
             "run. Write it in SQL; a function in udfs/ brings Python into SQL."
         )
 
+    @available.parse(lambda *args, **kwargs: [])
+    def statements_of_constraints(
+        self, relation: BaseRelation, columns: Mapping[str, Any]
+    ) -> list[str]:
+        """Return what holds a plain table to its columns' constraints; warn of what has no effect.
+
+        Args:
+            columns: those of the model's YAML, by their names.
+        """
+        for left_out in constraints_without_effect(columns.values()):
+            said = (
+                f"{relation}.{left_out} has no effect in a plain table, only not_null and check "
+                "have."
+            )
+            warn_or_error(AdapterEventWarning(name="Lakehouse", base_msg=said))
+        return hold_to_constraints(str(relation), columns.values())
+
+    @available.parse(lambda *args, **kwargs: [])
+    def statements_of_dropping(
+        self, relation: BaseRelation, columns: Iterable[Column]
+    ) -> list[str]:
+        """Return what takes columns out of a plain table; nothing if there are none."""
+        gone = [column.name for column in columns]
+        return drop_columns(relation.render(), gone) if gone else []
+
     @available.parse(lambda *args, **kwargs: "{}")
     def routes(self) -> str:
         """Return the routes of seeds/topics.csv as it is now, as JSON."""
@@ -88,7 +122,7 @@ class LakehouseAdapter(
         root = Path(self.config.project_root)
         folders = [root / name for name in (*self.config.model_paths, *self.config.macro_paths)]
         folders.append(Path(PACKAGE_PATH) / "macros")
-        if not has_silver(root):
+        if takes_silver(root):
             folders += [PACKAGE / "models", PACKAGE / "macros"]
         files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
         variables = [self.config.vars.to_dict(), self.config.cli_vars]

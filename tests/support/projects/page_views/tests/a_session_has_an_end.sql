@@ -1,0 +1,1 @@
+select * from {{ ref('sessions') }} where ended_at < began_at
