@@ -386,8 +386,7 @@ def test_the_files_read_as_if_written_by_hand(world):
     try_cast(image['a_year'] as int) as a_year,
     unhex(image['a_varbinary']) as a_varbinary,
     unhex(image['a_blob']) as a_blob
-from {{ ref('row_images') }}
-where database_name = 'lab' and table_name = 'everything_oceanbase_canal'
+from {{ row_images('lab.everything_oceanbase_canal') }}
 """
     )
     heading, models = world.text("crm/_crm.yml").split("models:\n")
@@ -421,7 +420,7 @@ def test_names_that_are_taken_get_the_database(world):
         "pg.audit.t": "pg/t.sql",
         "pg.public.t": "pg/pg__public__t.sql",
     }
-    assert "where database_name = 'pg' and schema_name = 'audit' and" in world.text("pg/t.sql")
+    assert "from {{ row_images('pg.audit.t') }}\n" in world.text("pg/t.sql")
     assert [row["id"] for row in world.lakehouse.query("select id from gold.t")] == [2]
     assert [row["id"] for row in world.lakehouse.query("select id from gold.pg__public__t")] == [1]
 
@@ -504,8 +503,7 @@ def test_the_history_is_a_second_model(project):
     {{ change_columns() }},
     try_cast(image['id'] as bigint) as id,
     try_cast(image['Valid_From'] as date) as valid_from
-from {{ ref('row_images') }}
-where database_name = 'shop' and table_name = 'refunds'
+from {{ row_images('shop.refunds') }}
 """
     )
     # A history has a valid_from of its own.
@@ -517,8 +515,7 @@ select
     {{ change_columns() }},
     try_cast(image['id'] as bigint) as id,
     try_cast(image['Valid_From'] as date) as valid_from_2
-from {{ ref('row_images') }}
-where database_name = 'shop' and table_name = 'refunds'
+from {{ row_images('shop.refunds') }}
 """
     )
     current, history = yaml.safe_load(found["shop/_shop.yml"])["models"]
@@ -625,6 +622,37 @@ def test_a_model_that_lists_several_tables_reads_each(project):
     )
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        "{{ ref('row_images') }} where source_table = 'shop.refunds'",
+        "{{ ref('row_images') }} where table_name like 'refund%' and database_name = 'shop'",
+        "{{ row_images('crm.notes', 'shop.ref*') }}",
+        "{{ row_images('shop.refunds') }} where image['id'] > {{ var('first') }}",
+    ],
+)
+def test_a_model_reads_what_a_run_of_it_reads(project, read):
+    model = f"select {{{{ change_columns() }}}}, {{{{ my_macro('a') }}}} as a from {read}"
+    (project / "models/gold/shop/all_refunds.sql").write_text(model)
+    with pytest.raises(LakehouseError, match=r"shop\.refunds is there already: .*all_refunds\.sql"):
+        Gold(project).add(REFUNDS)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "{{ ref('row_images') }} where table_name = 'x' -- table_name = 'refunds' of shop",
+        "{{ row_images('shop.refund') }}",
+        "{{ row_images('shop.public.refunds') }}",
+        "{{ row_images('`shop`.`ref*`') }}",
+    ],
+)
+def test_a_model_that_names_a_table_in_passing_does_not_read_it(project, read):
+    model = f"select {{{{ change_columns() }}}} from {read}"
+    (project / "models/gold/shop/others.sql").write_text(model)
+    assert Gold(project).add(REFUNDS).startswith("shop.refunds: models/gold/shop/refunds.sql")
+
+
 def test_a_list_says_how_to_read_it(project):
     types = {**REFUNDS.types, "tags": ("array<int32>", "string")}
     Gold(project).add(replace(REFUNDS, columns=(*REFUNDS.columns, "tags"), types=types))
@@ -688,8 +716,7 @@ def test_a_table_without_types_says_so_and_proposes_those_that_its_values_fit(pr
     image['id'] as id,  -- bigint fits all 1,204 values seen
     image['text'] as text,
     image['price'] as price  -- decimal(38, 2) fits the one value seen
-from {{ ref('row_images') }}
-where database_name = 'crm' and table_name = 'notes'
+from {{ row_images('crm.notes') }}
 """
     )
     [model] = yaml.safe_load(found["crm/_crm.yml"])["models"]
@@ -711,8 +738,7 @@ alters is in _problems
     image['text'] as text,
     try_cast(image['price'] as decimal(38, 2)) as price  -- inferred from the one value seen; \
 a text that it alters is in _problems
-from {{ ref('row_images') }}
-where database_name = 'crm' and table_name = 'notes'
+from {{ row_images('crm.notes') }}
 """
     )
     [model] = yaml.safe_load(found["crm/_crm.yml"])["models"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cdc_lakehouse.engine.source_tables import SourceTable
-from cdc_lakehouse.report.models import is_open, models_of, readers
+from cdc_lakehouse.gold.read_models import is_open, models_of, readers
 
 YAML = """
 models:

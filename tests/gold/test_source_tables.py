@@ -1,8 +1,11 @@
 """Which tables of the source a gold model can read, told from the `where` of its SQL."""
 
+import re
+
 import pytest
 
-from cdc_lakehouse.engine.source_tables import SourceTable, tables_read
+from cdc_lakehouse.engine.source_tables import SourceTable, rows_of_tables, tables_read
+from cdc_lakehouse.errors import LakehouseError
 
 SELECT = "select image['id'] as id from silver.row_images where "
 
@@ -92,3 +95,57 @@ def test_the_condition_may_stand_in_a_part_of_the_query(sql):
 )
 def test_a_query_that_is_not_understood_may_read_every_table(sql):
     assert reads(sql, ORDERS) and reads(sql, ITEMS)
+
+
+def reads_named(table, *names):
+    """Whether a model whose `from` has these names reads a table."""
+    images = f"(select * from silver.row_images where {rows_of_tables(names)}) as row_images"
+    return tables_read(f"select image['id'] as id from {images} where image['id'] > 0")(table)
+
+
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        (ORDERS, "shop.orders"),
+        (SourceTable(None, "SCOTT", "EMP"), "SCOTT.EMP"),
+        (SourceTable("pg", "public", "t"), "pg.public.t"),
+        (SourceTable(None, None, "t"), "t"),
+        (SourceTable("shop_7", None, "orders_12"), "shop_*.orders_*"),
+        (SourceTable("a.b", None, "it's {{x}}"), "`a.b`.it's {{x}}"),
+        (SourceTable("a", None, "b*"), "a.`b*`"),
+        (SourceTable("a", None, "b-c.d"), "a.`b-c.d`"),
+    ],
+)
+def test_a_table_is_read_by_its_name(table, name):
+    assert reads_named(table, name)
+    assert reads_named(table, "other.table", name)
+    assert not reads_named(SourceTable("other", None, "other"), name)
+
+
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        (SourceTable("shop", "public", "orders"), "shop.orders"),
+        (SourceTable("shop", None, "orders"), "orders"),
+        (SourceTable("shop", None, "orders_1"), "shop.orders"),
+        (SourceTable("shopX7", None, "orders"), "shop_*.orders"),
+        (SourceTable("shop", None, "xorders_1"), "shop.orders_*"),
+        (SourceTable("a", None, "bc"), "a.`b*`"),
+        (SourceTable("SHOP", None, "orders"), "shop.orders"),
+    ],
+)
+def test_a_table_of_another_name_is_not_read(table, name):
+    assert not reads_named(table, name)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ((), "row_images() names no table"),
+        (("a.b.c.d",), "no table has more than three names"),
+        (("a..b",), "are no names with '.' between them"),
+    ],
+)
+def test_what_is_no_name_is_refused(names, said):
+    with pytest.raises(LakehouseError, match=re.escape(said)):
+        rows_of_tables(names)

@@ -28,10 +28,10 @@ def shuffled_twice(seed):
 
 
 def _compile_all():
-    from dbt.adapters.lakehouse import connections, gold_run, tables
+    from dbt.adapters.lakehouse import connections, execution, tables
 
     compile_plans = connections.compile_plans
-    for module in (connections, gold_run, tables):
+    for module in (connections, execution, tables):
         module.compile_plans = lambda spark, is_worth_it: compile_plans(spark, True)
 
 

@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import random
-import re
 import shutil
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -22,7 +21,6 @@ from test_shards import shards
 from cdc_lakehouse.console import cli
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.operate import erase as erasure
-from cdc_lakehouse.operate.erase.keys import _pattern
 
 pytestmark = pytest.mark.long
 
@@ -488,40 +486,3 @@ def test_old_messages_are_dropped_and_stay_accounted_for(lakehouse):
     assert "no longer holds (retention" in said
     audit = lakehouse.query("select operation, messages from bronze.operations order by began_at")
     assert [tuple(row.values()) for row in audit][-1] == ("retention", 10)
-
-
-@pytest.mark.parametrize(
-    "key, data, is_named",
-    [
-        ("5", b'{"id": 5, "n": 1', True),
-        ("5", b'{"id": "55", "n": 1.50', False),
-        ("a b", b'"\\ta b"', True),
-        ("a-7", b"xa-7 a-77 a-7_", False),
-        ("Zo\u00eb", '["Zo\u00eb"'.encode(), True),
-        ("Zo\u00eb", b'["Zo\\u00EB"', True),
-        ("a-7", b"a-7\xff", True),
-        # Avro writes twice the length before a text: here a 0, and then what follows it.
-        ("abcdefghijklmnopqrstuvwx", b"\x020abcdefghijklmnopqrstuvwxZ", True),
-        ("a.b", b'"a-b"', False),
-    ],
-)
-def test_a_key_is_found_in_bytes_that_nobody_can_read(key, data, is_named):
-    assert bool(re.search(_pattern(key), data.decode("latin-1"))) is is_named
-
-
-def test_keys_are_read_from_a_file_and_from_the_command_line(tmp_path):
-    path = tmp_path / "keys.csv"
-    path.write_text('region,id\nEU,5\n"U,S",6\n')
-    assert erasure.read_keys(path) == [{"region": "EU", "id": "5"}, {"region": "U,S", "id": "6"}]
-    assert erasure.read_key(["id=5=5", "`a=b`=x"]) == {"id": "5=5", "a=b": "x"}
-    for text, said in [("region,id\nEU\n", "line 2: 1 fields"), ("id\n", "names no key")]:
-        path.write_text(text)
-        with pytest.raises(LakehouseError, match=said):
-            erasure.read_keys(path)
-    for parts, said in [
-        (["id"], "COLUMN=VALUE"),
-        (["id=1", "id=2"], "twice"),
-        (["id="], "no value"),
-    ]:
-        with pytest.raises(LakehouseError, match=said):
-            erasure.read_key(parts)

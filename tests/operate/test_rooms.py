@@ -31,8 +31,8 @@ LEVELS = (
     {
         f"{PACKAGE}.ingest": "landing messages from files and Kafka, each once",
         f"{PACKAGE}.engine": "what a run reads, and how a model writes what it made of that",
-        f"{PACKAGE}.gold": "source tables, their types, and the models that add-table writes",
     },
+    {f"{PACKAGE}.gold": "source tables, their types, and the models that are there or are written"},
     {f"{PACKAGE}.report": "what is known of a lakehouse, what is beyond a limit, and the page"},
     {
         f"{PACKAGE}.operate": "what a person does with what has landed: replay, erase, expire",

@@ -70,6 +70,7 @@ def _type(arguments):
 
     connections.root_session({})
     connections._held.close()  # as dbt does where it ends
+    connections._held = None
     with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
         code = cli.main(list(arguments))
     return code, out.getvalue(), err.getvalue()

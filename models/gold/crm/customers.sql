@@ -12,5 +12,4 @@ select
     -- OMS Default carries no types: a timestamp is seconds since 1970 with a fraction.
     timestamp_seconds(try_cast(image['last_seen_at'] as decimal(18, 6))) as last_seen_at,
     image['phone'] as phone
-from {{ ref('row_images') }}
-where database_name = 'crm' and table_name = 'customers'
+from {{ row_images('crm.customers') }}

@@ -6,5 +6,4 @@ select
     image['title'] as title,
     try_cast(image['quantity'] as int) as quantity,
     try_cast(image['unit_price'] as decimal(10, 2)) as unit_price
-from {{ ref('row_images') }}
-where database_name = 'shop' and table_name = 'order_items'
+from {{ row_images('shop.order_items') }}

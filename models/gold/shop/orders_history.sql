@@ -12,5 +12,4 @@ select
     try_cast(image['shipped_at'] as timestamp_ntz) as shipped_at,
     try_cast(image['updated_at'] as timestamp) as updated_at,
     image['note'] as note
-from {{ ref('row_images') }}
-where database_name = 'shop' and table_name = 'orders'
+from {{ row_images('shop.orders') }}

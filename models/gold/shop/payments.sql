@@ -12,5 +12,4 @@ select
     try_cast(image['captured_at'] as timestamp) as captured_at,
     unhex(image['receipt']) as receipt,
     image['note'] as note
-from {{ ref('row_images') }}
-where database_name = 'shop' and table_name = 'payments'
+from {{ row_images('shop.payments') }}

@@ -2,12 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from cdc_lakehouse.engine.columns import IS_BEGUN_ELSEWHERE, Column, Key
 from cdc_lakehouse.engine.latest_changes import TableChanges
+from cdc_lakehouse.engine.steps import Ask, Plan
 from cdc_lakehouse.sql import quoted
 
 # Up to so many changes the keys are named one by one.
@@ -82,14 +83,14 @@ class Changes:
         return self.follows_moves or self.has_halves
 
 
-def count_changes(ask: Callable[[str], Sequence[Any]], key: Key, few: bool) -> Changes:
+def count_changes(key: Key, few: bool) -> Plan[Changes]:
     """Return what the changes in the view `new_changes` are, in one query.
 
     Args:
-        ask: returns the rows of a query.
         few: whether the values of the key's first column are listed.
     """
-    row = ask(query_of_summary(key, few))[0].asDict()
+    (answer,) = yield Ask(query_of_summary(key, few))
+    row = answer.asDict()
     return Changes(
         row["changes"],
         row["partial_changes"],

@@ -1,6 +1,8 @@
 """What is stored and shown for a gold model: the names of its tables, views and functions."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.relation import RelationType
@@ -23,6 +25,24 @@ class Function:
 
     def __str__(self) -> str:
         return f"{self.schema}.{self.identifier}"
+
+
+# What a run makes beside a table.
+Thing = TypeVar("Thing", BaseRelation, Function)
+
+
+@dataclass(frozen=True)
+class Made(Generic[Thing]):
+    """A view of a gold table, or a function of its history.
+
+    Attributes:
+        statement: renders the statement that makes it, of the plan of the table.
+        values: the settings of Spark with which it is made, which a view keeps.
+    """
+
+    relation: Thing
+    statement: Callable[[Any], str]
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 def storage_of(view: BaseRelation) -> BaseRelation:

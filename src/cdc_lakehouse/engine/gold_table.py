@@ -10,11 +10,19 @@ from cdc_lakehouse.engine import typed_values
 from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.columns import IDENTITY, KNOWN_AT, VERSION_COLUMNS
 from cdc_lakehouse.engine.gold_model import GoldModel
-from cdc_lakehouse.engine.gold_relations import Function, beside, function_of, plain_of, storage_of
-from cdc_lakehouse.engine.judged_rows import RULES, JudgedRows
+from cdc_lakehouse.engine.gold_relations import (
+    Function,
+    Made,
+    beside,
+    function_of,
+    plain_of,
+    storage_of,
+)
+from cdc_lakehouse.engine.judged_rows import NULL_FOR_FAILURE, RULES, JudgedRows
 from cdc_lakehouse.engine.latest_changes import TableChanges
 from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
 from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, PARTIAL_MOVES, PARTIAL_ROWS
+from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.package import BUILT_BY, RELEASE
 
 
@@ -35,6 +43,7 @@ class GoldTable:
         changes: what silver has settled since, by source table; None if that is not known.
         altered: the columns in which the table that is there differs from its definition.
         commit: the identifier of the commit `last` of bronze; None if it is not known.
+        is_replaced: whether a table of another materialization is there, which is removed first.
     """
 
     model: GoldModel
@@ -49,6 +58,7 @@ class GoldTable:
     changes: Sequence[TableChanges] | None
     altered: Sequence[str] = ()
     commit: str | None = None
+    is_replaced: bool = False
 
     @property
     def exists(self) -> bool:
@@ -96,20 +106,18 @@ class GoldTable:
         return JudgedRows(self.model)
 
     @property
-    def views(self) -> dict[str, BaseRelation]:
-        """The macros of the statements that make its views, in order, with these."""
-        rows = {"view_of_rows": self.view}
+    def views(self) -> tuple[Made[BaseRelation], ...]:
+        """Its views, in the order in which they are made."""
+        rows: tuple[Made[BaseRelation], ...] = (Made(self.view, sql.view_of_rows),)
         if self.model.row_rules:
-            rows = {
-                "view_of_judged_rows": self.judged,
-                "view_of_shown_rows": self.view,
-                "view_of_held_rows": self.held,
-                "view_of_accounting": self.accounting,
-            }
-        return rows | {
-            "view_of_changes_without_key": self.without_key,
-            "view_of_problems": self.problems,
-        }
+            rows = (
+                Made(self.judged, sql.view_of_judged_rows, NULL_FOR_FAILURE),
+                Made(self.view, sql.view_of_shown_rows),
+                Made(self.held, sql.view_of_held_rows),
+                Made(self.accounting, sql.view_of_accounting),
+            )
+        without_key = Made(self.without_key, sql.view_of_changes_without_key)
+        return (*rows, without_key, Made(self.problems, sql.view_of_problems))
 
     @property
     def properties_of_views(self) -> str:
@@ -121,8 +129,6 @@ class GoldTable:
     def unfinished(self) -> str:
         """The clause of that view while the others are still of what the table was before."""
         return statements.settings({RULES: "unfinished"})
-
-    # The view of changes whose key is missing.
 
     @property
     def key_problems(self) -> str:
@@ -143,11 +149,10 @@ class GoldTable:
         return typed_values.problems_of_values(self.model.key.columns)
 
     @property
-    def functions(self) -> dict[str, Function]:
-        """The macros of the statements that make its functions, with these."""
-        if not self.model.is_history:
-            return {}
-        return {"as_of_function": self.as_of, "as_known_function": self.as_known}
+    def functions(self) -> tuple[Made[Function], ...]:
+        """Its functions, in the order in which they are made."""
+        as_known = Made(self.as_known, sql.as_known_function, NULL_FOR_FAILURE)
+        return (Made(self.as_of, sql.as_of_function), as_known) if self.model.is_history else ()
 
     @property
     def identity(self) -> str:
@@ -163,11 +168,6 @@ class GoldTable:
     def as_known(self) -> Function:
         """The same by what was known at another moment."""
         return function_of(self.view, "as_known")
-
-    @property
-    def any_changes(self) -> Changes:
-        """What the stored changes of a history can be: some of them partial."""
-        return Changes(is_partial=True)
 
     @property
     def is_of_older_layout(self) -> bool:

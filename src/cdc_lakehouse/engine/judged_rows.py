@@ -16,6 +16,8 @@ from cdc_lakehouse.sql import identifier, quoted
 
 # Properties of the view of problems, and of the plain table: by which rules they were made.
 RULES = "cdc_lakehouse.rules"
+# A view keeps it: there a value that cannot be cast or divided is null, and no reader fails.
+NULL_FOR_FAILURE = {"spark.sql.ansi.enabled": "false"}
 IS_DELETED = Column("_is_deleted", "boolean", "_is_deleted")
 PROBLEMS, VIOLATIONS = "_problems", "_violations"
 

@@ -15,16 +15,12 @@ from cdc_lakehouse.engine.columns import (
     listed,
     names,
 )
+from cdc_lakehouse.engine.order import order_key, order_within_a_place
 
 Say = Callable[[Column], str]
 
 # What follows a rule of its own when a row is put together of columns.
 TOGETHER = ("_problems", "_column_sequences")
-
-
-def order_of_changes(sequence: str = "_sequence") -> str:
-    """The order of changes: the source's, and within one sequence that of their delivery."""
-    return f"struct({sequence}, not _is_replaced, _partition, _offset, _row_number)"
 
 
 def problems_of(problems: str, column: Column) -> str:
@@ -48,8 +44,7 @@ def is_newer(column: Column | None = None) -> str:
     )
     comes_after = (
         "changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and "
-        "struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number)"
-        " > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number)"
+        f"{order_within_a_place('changed.')} > {order_within_a_place('stored.')}"
     )
     return f"({changed} > {stored} or ({changed} = {stored} and {comes_after}))"
 
@@ -140,7 +135,7 @@ class PartialRows:
     @property
     def order(self) -> str:
         """The order of the changes of a row."""
-        return order_of_changes()
+        return order_key()
 
     @property
     def is_newer(self) -> str:
@@ -156,7 +151,7 @@ class PartialRows:
             return (
                 f"max_by(struct({column.sql} as value,"
                 f" {problems_of('changed._problems', column)} as problems, {sequence} as sequence),"
-                f" {order_of_changes(sequence)}) as {column.sql}"
+                f" {order_key(sequence)}) as {column.sql}"
             )
 
         return "".join(f"{latest(column)},\n    " for column in self.values)

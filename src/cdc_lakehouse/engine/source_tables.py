@@ -1,7 +1,7 @@
-"""Which tables of the source a gold model reads: its `where` says so, by their names."""
+"""Which tables of the source a gold model reads: its `from` or its `where` says so, by names."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
@@ -12,6 +12,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from cdc_lakehouse.engine.projection import Spark4, text_of
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.sql import quoted
 
 IMAGES = ("silver", "row_images")
 
@@ -46,6 +48,67 @@ class SourceTable:
         """The parts of its name with dots between them, as gold tables have it."""
         parts = (self.database, self.schema, self.table)
         return ".".join(part for part in parts if part is not None)
+
+
+def split_names(text: str, separator: str) -> list[str]:
+    """Return the names in a text, each as it is or in backticks.
+
+    Raises:
+        LakehouseError: a name is empty or its backticks are not closed.
+    """
+    return [_unquoted(name) for name in _written_names(text, separator)]
+
+
+def _written_names(text: str, separator: str) -> list[str]:
+    name = rf"(?:`(?:[^`]|``)+`|[^`{re.escape(separator)}]+)"
+    if not re.fullmatch(rf"{name}(?:{re.escape(separator)}{name})*", text, re.DOTALL):
+        raise LakehouseError(
+            f"{text!r} are no names with {separator!r} between them. A name that holds one "
+            "stands in backticks: `a.b`."
+        )
+    return re.findall(name, text, re.DOTALL)
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name[0] == "`" else name
+
+
+def rows_of_tables(names: Sequence[str]) -> str:
+    """Return the condition that a row of silver.row_images is of one of some tables.
+
+    Args:
+        names: as `_source_table` has them: DB.TABLE, DB.SCHEMA.TABLE. In a part, `*` is any text;
+            one in backticks is as it is.
+
+    Raises:
+        LakehouseError: there is no name, or one that is no name of a table.
+    """
+    if not names:
+        raise LakehouseError("row_images() names no table: row_images('shop.orders').")
+    return " or ".join(f"({_is_named(name)})" for name in names)
+
+
+def _is_named(name: str) -> str:
+    parts = _written_names(name, ".")
+    if len(parts) > 3:
+        raise LakehouseError(f"row_images('{name}'): no table has more than three names.")
+    table = _is_like_part("table_name", parts[-1])
+    columns = ("database_name", "schema_name")
+    if len(parts) == 3:
+        return " and ".join([*map(_is_like_part, columns, parts), table])
+    if len(parts) == 1:
+        return " and ".join([*(f"{column} is null" for column in columns), table])
+    # Some formats send no schema, others no database.
+    one, other = (_is_like_part(column, parts[0]) for column in columns)
+    return f"({one} and schema_name is null or database_name is null and {other}) and {table}"
+
+
+def _is_like_part(column: str, part: str) -> str:
+    if "*" not in part or part[0] == "`":
+        return f"{column} = {quoted(_unquoted(part))}"
+    literal = (c if re.fullmatch(r"\w", c, re.ASCII) else f"[{c}]" for c in part)
+    pattern = "".join(".*" if c == "[*]" else c for c in literal)
+    return f"{column} rlike {quoted(f'^{pattern}$')}"
 
 
 def tables_read(sql: str) -> Callable[[SourceTable], bool]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.gold.model_sql import gold_names, model_sql, reads, with_problems_of
+from cdc_lakehouse.gold.model_sql import gold_names, model_sql, with_problems_of
 from cdc_lakehouse.gold.model_yaml import ANCHORS, described, holds, model_yaml
+from cdc_lakehouse.gold.read_models import model_of, models_of
 from cdc_lakehouse.gold.source_tables import SourceTable, listed
 from cdc_lakehouse.package import PACKAGE
 
@@ -53,7 +54,7 @@ class Gold:
         self.written: list[Written] = []
         self.not_added: list[NotAdded] = []
         self.folder = project_dir / "models" / "gold"
-        self.models = {path: path.read_text() for path in sorted(self.folder.glob("*/*.sql"))}
+        self.models = {project_dir / model.file: model for model in models_of(project_dir)}
         files = [
             *PACKAGE.glob("models/silver/**/*.sql"),
             *project_dir.glob("models/**/*.sql"),
@@ -64,10 +65,10 @@ class Gold:
             self.taken = {**dict.fromkeys(described(path), path), **self.taken}
 
     def reader_of(self, table: SourceTable, is_history: bool = False) -> Path | None:
-        """Return the model that reads a table, None if there is none."""
-        for path, sql in self.models.items():
-            is_of_kind = bool(re.search(r"materialized\s*=\s*['\"]history['\"]", sql)) is is_history
-            if is_of_kind and reads(sql, table.place()):
+        """Return the model that reads a table by its names, None if there is none."""
+        for path, model in self.models.items():
+            is_named = model.reads_table(table.names) and not model.reads_any_table
+            if is_named and model.is_history is is_history:
                 return path
         return None
 
@@ -198,7 +199,7 @@ class Gold:
         with open(path, "x") as file:
             file.write(sql)
         yaml_path.write_text(joined)
-        self.models[path], self.taken[model] = sql, path
+        self.models[path], self.taken[model] = model_of(model, "", sql, {}), path
         to_do = "" if is_history else self._list_problems_of(model)
         files = str(self._short(path)), str(self._short(yaml_path))
         self.written.append(

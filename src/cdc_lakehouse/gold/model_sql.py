@@ -50,14 +50,14 @@ def model_sql(table: SourceTable, names: dict[str, str], is_history: bool) -> st
         name = identifier(names[column]) if needs_backticks(names[column]) else names[column]
         comma = "" if column == table.columns[-1] else ","
         lines.append(f"    {text} as {name}{comma}{_comment(table, column)}")
-    lines.append("from {{ ref('row_images') }}")
-    conditions = [f"{name} = {_literal(value)}" for name, value in table.place() if value]
-    if table.schema is None and not table.is_alone:
-        conditions.insert(1, "schema_name is null")
-    where = f"where {' and '.join(conditions)}"
-    if len(where) > 100:
-        where = "where\n    " + "\n    and ".join(conditions)
-    return "\n".join([*lines, where]) + "\n"
+    lines.append(f"from {{{{ row_images({_argument(str(table))}) }}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _argument(text: str) -> str:
+    """Return a text as an argument in Jinja, which has no { for Jinja either."""
+    shown = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff{}%#]", code_point, shown) + "'"
 
 
 def _comment(table: SourceTable, column: str) -> str:
@@ -70,19 +70,6 @@ def _comment(table: SourceTable, column: str) -> str:
     if table.is_inferred(column):
         return f"  -- inferred from {fit.values_seen()}; a text that it alters is in _problems"
     return f"  -- {fit.data_type} fits {fit.values_seen()}"
-
-
-def reads(sql: str, place: Iterable[tuple[str, str | None]]) -> bool:
-    """Tell whether the where clause of a model, which may list several tables, names a table.
-
-    Args:
-        place: as of `place_of`.
-    """
-    return all(
-        re.search(rf"\b{name}\s*(=|in\s*\([^)]*?)\s*{re.escape(_literal(value))}", sql)
-        for name, value in place
-        if value is not None and (name != "schema_name" or name in sql)
-    )
 
 
 def with_problems_of(sql: str, model: str) -> str | None:

@@ -41,7 +41,7 @@ def model_yaml(
     """Return the entry of a model in the YAML file of its folder."""
     key_names = [_scalar(names[name]) for name in key]
     row = _tidy(" and ".join(names[name] for name in key))
-    source = _tidy(".".join(value for _, value in table.place() if value))
+    source = _tidy(table.names.name)
     if is_history:
         says = f"Versions of the rows of {source}. One row per {row} and version."
     else:

@@ -8,6 +8,8 @@ from difflib import SequenceMatcher
 
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse.engine.source_tables import SourceTable as TableNames
+from cdc_lakehouse.engine.source_tables import split_names
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.gold.column_types import SeenType, column_types
 from cdc_lakehouse.gold.value_types import Fit, fits_of_tables
@@ -76,11 +78,12 @@ class SourceTable:
 
     def __str__(self) -> str:
         parts = [part for part in (self.database, self.schema, self.name) if part is not None]
-        return ".".join(p if re.fullmatch(r"[^.,`\s]+", p) else identifier(p) for p in parts)
+        return ".".join(p if re.fullmatch(r"[^.,*`\s]+", p) else identifier(p) for p in parts)
 
-    def place(self) -> list[tuple[str, str | None]]:
-        """Return the columns of silver.events that tell the table, with their values."""
-        return place_of(self.database, self.schema, self.name)
+    @property
+    def names(self) -> TableNames:
+        """Its names alone."""
+        return TableNames(self.database, self.schema, self.name)
 
     def data_type(self, column: str) -> str:
         """Return the Spark type of a column; text where nothing tells another."""
@@ -89,13 +92,6 @@ class SourceTable:
     def is_inferred(self, column: str) -> bool:
         """Tell whether a column has the type of its values, and not one of the messages."""
         return column in self.types and not self.types[column][0]
-
-
-def place_of(
-    database: str | None, schema: str | None, table: str | None
-) -> list[tuple[str, str | None]]:
-    """Return the columns of silver.events that tell a table, with their values."""
-    return [("database_name", database), ("schema_name", schema), ("table_name", table)]
 
 
 def seen_tables(spark: SparkSession) -> list[SourceTable]:
@@ -174,22 +170,6 @@ def find_table(tables: Sequence[SourceTable], named: str) -> SourceTable:
     raise LakehouseError(
         f"silver has no row changes of {named}. It has those of {listed(closest)}."
     )
-
-
-def split_names(text: str, separator: str) -> list[str]:
-    """Return the names in a text, each as it is or in backticks.
-
-    Raises:
-        LakehouseError: a name is empty or its backticks are not closed.
-    """
-    name = rf"(?:`(?:[^`]|``)+`|[^`{re.escape(separator)}]+)"
-    if not re.fullmatch(rf"{name}(?:{re.escape(separator)}{name})*", text, re.DOTALL):
-        raise LakehouseError(
-            f"{text!r} are no names with {separator!r} between them. A name that holds one "
-            "stands in backticks: `a.b`."
-        )
-    names = re.findall(name, text, re.DOTALL)
-    return [n[1:-1].replace("``", "`") if n[0] == "`" else n for n in names]
 
 
 def listed(names: Sequence[str], limit: int = 10) -> str:

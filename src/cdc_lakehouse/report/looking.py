@@ -24,10 +24,10 @@ from cdc_lakehouse.delta.log import (
 from cdc_lakehouse.delta.past import mark_of_rows
 from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.errors import LakehouseError, short_message
+from cdc_lakehouse.gold.read_models import is_open, models_of, readers
 from cdc_lakehouse.package import RELEASE
 from cdc_lakehouse.report import facts, questions
 from cdc_lakehouse.report.masking import masked_statement, sample_text
-from cdc_lakehouse.report.models import is_open, models_of, readers
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.session import FEW_STORED_BYTES, compile_plans, ended_java
 from cdc_lakehouse.runtime.timings import commands_timed, read_timings

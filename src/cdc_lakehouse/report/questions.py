@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 
 from pyspark.sql import Row
 
+from cdc_lakehouse.engine.order import order_key, removed_by
 from cdc_lakehouse.sql import identifier, quoted
 
 MOST_ROWS = 1_000  # of gaps, drift and reasons: what a person looks through
@@ -138,7 +139,7 @@ def shared_keys(name: str, key: Iterable[str], tables: Iterable[str]) -> str:
     """
     values = ", ".join(f"image[{quoted(column)}]" for column in key)
     listed = ", ".join(map(quoted, tables))
-    order = "struct(sequence, not is_replaced, partition, offset, row_number)"
+    order = order_key(mark="")
     return f"""
         select
             {quoted(name)} as `table`, count(*) as keys, min(key) as first_key,
@@ -161,7 +162,7 @@ def shared_keys(name: str, key: Iterable[str], tables: Iterable[str]) -> str:
                 where operation not in ('truncate', 'extract')
                 group by source_table, key
             )
-            where operation <> 'delete' and sequence > emptied
+            where operation <> 'delete' and not {removed_by("sequence", "emptied")}
             group by key
             having count(*) > 1
         )

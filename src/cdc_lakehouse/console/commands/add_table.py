@@ -36,8 +36,9 @@ def add(commands: Commands) -> None:
 def _add_table(options: argparse.Namespace) -> Exit:
     """Write the gold model of a source table, or of all that have none."""
     from cdc_lakehouse.console.show import tables_session
+    from cdc_lakehouse.engine.source_tables import split_names
     from cdc_lakehouse.gold.add_table import Gold
-    from cdc_lakehouse.gold.source_tables import find_table, seen_tables, split_names
+    from cdc_lakehouse.gold.source_tables import find_table, seen_tables
 
     if options.all is bool(options.table):
         raise LakehouseError("Name one table, `lakehouse add-table DB.TABLE`, or give --all.")

@@ -115,7 +115,7 @@ def request_of(options: argparse.Namespace) -> "Request":
     Raises:
         LakehouseError: they name no extract, or two.
     """
-    from cdc_lakehouse.gold.source_tables import split_names
+    from cdc_lakehouse.engine.source_tables import split_names
     from cdc_lakehouse.operate.reconcile.landing import Request
     from cdc_lakehouse.operate.reconcile.source import Source
 

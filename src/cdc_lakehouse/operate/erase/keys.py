@@ -11,8 +11,9 @@ from pathlib import Path
 
 from pyspark.sql import Column
 
+from cdc_lakehouse.engine.source_tables import split_names
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.gold.source_tables import SourceTable, split_names
+from cdc_lakehouse.gold.source_tables import SourceTable
 
 Key = tuple[str, ...]
 

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from cdc_lakehouse.engine import extracts
 from cdc_lakehouse.engine.projection import columns_read
+from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.operate.reconcile.compiled import Compiled
 from cdc_lakehouse.operate.reconcile.known import KnownTable
 from cdc_lakehouse.operate.reconcile.landing import Extract, Request, refuse_future, stage_extract
@@ -20,11 +21,7 @@ from cdc_lakehouse.storage.files import Location
 
 KEYS_NAMED = 5
 ROW_IMAGES = re.compile(r"`?silver`?\.`?row_images`?")
-# The names of a row of events, or of a table that it drops, as the change log has them.
-NAMES_OF_DROPPED = """
-    coalesce(dropped.database_name, database_name) as database_name,
-    coalesce(dropped.schema_name, schema_name) as schema_name,
-    if(dropped is null, table_name, dropped.table_name) as table_name"""
+DROPPED = "silver.dropped_tables"
 IMAGES = """
     select
         {database} as database_name, {schema} as schema_name, {table} as table_name,
@@ -146,7 +143,8 @@ def _place_of(spark: SparkSession, table: KnownTable, taken_at: datetime) -> str
     moment = int(taken_at.timestamp()) * 1_000_000
     extract = extracts.Extract("", 0, table.database, table.schema, table.name, moment)
     changes = f"select {extracts.COLUMNS_OF_CHANGES} from silver.events"
-    (row,) = spark.sql(extracts.query_of_places([extract], changes, NAMES_OF_DROPPED)).collect()
+    names = sql.names_of_dropped_table()
+    (row,) = spark.sql(extracts.query_of_places([extract], changes, names)).collect()
     place: str = row.place
     return place
 
@@ -166,9 +164,7 @@ def _judged(
         where {is_of_table} and _sequence > {quoted(place + extracts.BEHIND)}
             and _operation <> 'extract' and _topic <> {quoted(extract.topic)}
     """).createOrReplaceTempView("changes_since")
-    # A TRUNCATE is a change of every row.
-    is_emptied = "select 1 from changes_since where _operation = 'truncate' limit 1"
-    all_since = str(bool(spark.sql(is_emptied).collect())).lower()
+    all_since = str(_is_emptied(spark, extract.table, model, place)).lower()
     typed = ROW_IMAGES.sub("extract_images", model.sql)
     differ = [f"if({_differs(name)}, {quoted(name)}, null)" for name in values]
     either = ", ".join(f"coalesce(taken.{name}, shown.{name}) as {name}" for name in keys)
@@ -196,6 +192,17 @@ def _judged(
         select sides.*, {all_since} or since._is_there is not null as is_since
         from sides
         left join since on {_same(keys, "sides", "since")}""")
+
+
+def _is_emptied(spark: SparkSession, table: KnownTable, model: Compiled, place: str) -> bool:
+    """Tell whether a TRUNCATE or DROP that the model heeds came since: a change of every row."""
+    removing = ", ".join(quoted(each) for each in model.removing if each != "extract")
+    asked = [f"select 1 from changes_since where _operation in ({removing or 'null'})"]
+    if "drop" in model.removing and spark.catalog.tableExists(DROPPED):
+        came_since = f"sequence > {quoted(place + extracts.BEHIND)}"
+        name = quoted(table.name_in_gold)
+        asked.append(f"select 1 from {DROPPED} where source_table = {name} and {came_since}")
+    return bool(spark.sql(f"{' union all '.join(asked)} limit 1").collect())
 
 
 def _merged(spark: SparkSession, model: Compiled) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from cdc_lakehouse.engine.gold_options import DEFAULTS, GoldOptions
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.operate.reconcile.known import model_of, named_table
 from cdc_lakehouse.sql import identifier
@@ -13,7 +14,7 @@ class Compiled:
     """A gold model: the relation that it is, its compiled query, its columns, its key.
 
     `columns` maps the name of each to that in the source. `held` is the view of the rows that rules
-    hold back, if it has rules.
+    hold back, if it has rules. `removing`: the operations that remove all older rows of a table.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Compiled:
     sql: str
     columns: dict[str, str]
     key: list[str]
+    removing: tuple[str, ...] = ("truncate", "extract")
 
 
 def compiled_model(named: str, project_dir: Path) -> Compiled:
@@ -46,4 +48,7 @@ def compiled_model(named: str, project_dir: Path) -> Compiled:
         raise LakehouseError(f"dbt cannot compile {model.name}: {said}")
     held = f"{node.schema}_storage.{identifier(f'{node.alias}_held')}"
     sql = node.compiled_code
-    return Compiled(model.name, node.relation_name, held, sql, model.columns, model.key)
+    given = {name: node.config.get(name) for name in DEFAULTS["current_state"]}
+    values = DEFAULTS["current_state"] | {n: v for n, v in given.items() if v is not None}
+    removing = tuple(GoldOptions(values).removing)
+    return Compiled(model.name, node.relation_name, held, sql, model.columns, model.key, removing)

@@ -10,9 +10,10 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.delta.log import is_table
 from cdc_lakehouse.engine import source_tables as engine
 from cdc_lakehouse.engine.columns import derived_expression, key_names, source_of
+from cdc_lakehouse.engine.source_tables import split_names
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.gold.add_table import Gold
-from cdc_lakehouse.gold.source_tables import SourceTable, split_names
+from cdc_lakehouse.gold.source_tables import SourceTable
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.sql import identifier, quoted
 

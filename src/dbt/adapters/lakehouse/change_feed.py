@@ -19,6 +19,7 @@ from cdc_lakehouse.engine.change_feed import (
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_options import DEFAULTS
 from cdc_lakehouse.engine.gold_relations import plain_of
+from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.errors import LakehouseError
 from dbt.adapters.lakehouse.connections import short_errors
 from dbt.adapters.lakehouse.gold import GoldAdapter
@@ -28,15 +29,16 @@ from dbt.adapters.lakehouse.tables import folder_of
 class FeedsAdapter(GoldAdapter):
     """The change feeds of gold tables."""
 
-    @available.parse(lambda *args, **kwargs: None)
-    def reading_of_feed(
+    @available.parse(lambda *args, **kwargs: "")
+    def changes_of(
         self,
         relation: BaseRelation,
         nodes: Iterable[Mapping[str, Any]],
         since: Mapping[str, Any] | None,
         consumer: BaseRelation,
-    ) -> FeedReading:
-        """Return what a model reads of a feed: a snapshot, or the commits after the last it read.
+    ) -> str:
+        """Return the query of what a model reads of a feed: every row, or the commits after the
+        last that it has read.
 
         Args:
             relation: the gold model; with --empty or --sample a part of it, of which none is read.
@@ -45,7 +47,8 @@ class FeedsAdapter(GoldAdapter):
             consumer: the model that reads.
         """
         with short_errors():
-            return self._reading_of_feed(relation, nodes, since, str(consumer.identifier))
+            reading = self._reading_of_feed(relation, nodes, since, str(consumer.identifier))
+        return sql.rows_of_feed(reading)
 
     def _reading_of_feed(
         self,

@@ -1,5 +1,6 @@
-"""Bring the change log up to date: what is done in which order. Macros of dbt render the SQL."""
+"""Bring the change log up to date: what is done in which order."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from dbt.adapters.base.relation import BaseRelation
@@ -15,14 +16,30 @@ from cdc_lakehouse.engine import change_log, duplicates
 from cdc_lakehouse.engine.latest_changes import LatestChanges
 from cdc_lakehouse.engine.new_messages import NewMessages
 from cdc_lakehouse.engine.registry import learn_schemas
+from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
+from cdc_lakehouse.engine.steps import NOT_WRITTEN, NOTHING_NEW, Commit, Name, Stage
 from cdc_lakehouse.engine.window import Window
 from cdc_lakehouse.routes import read_routes
+from dbt.adapters.lakehouse.execution import Execution
 from dbt.adapters.lakehouse.extracts import Extracts
-from dbt.adapters.lakehouse.marks import MarksAdapter
-from dbt.adapters.lakehouse.tables import EVENTS, INFER_NOTHING, Macros
+from dbt.adapters.lakehouse.protection import ProtectionAdapter
+from dbt.adapters.lakehouse.tables import EVENTS, INFER_NOTHING
 
 OUTCOMES = "select * from outcomes"
+
+
+def naming_messages(
+    target: BaseRelation, window: Window, found: NewMessages
+) -> Iterator[Name | Stage]:
+    """Yield the steps that name what the formats' models read.
+
+    What is new of bronze, and what earlier runs made of it.
+    """
+    yield Name("new_messages", sql.new_messages(target, found))
+    if found.resettles:
+        yield Stage("resettled_rows", sql.rows_settled_before(target, found))
+    yield Name("settled_shards", sql.shards_settled_before(target, window, found))
 
 
 class ChangeLogRun:
@@ -30,26 +47,26 @@ class ChangeLogRun:
 
     def __init__(
         self,
-        adapter: MarksAdapter,
+        adapter: ProtectionAdapter,
         target: BaseRelation,
         window: Window,
-        sql: str,
-        macros: Macros,
+        outcomes: str,
+        execution: Execution,
     ):
         self.adapter, self.target, self.window = adapter, target, window
-        self.sql, self.macros = sql, macros
-        self.extracts = Extracts(adapter, target, window, macros)
+        self.sql, self.execution = outcomes, execution
+        self.extracts = Extracts(adapter, target, window)
 
     def run(self) -> None:
         """Append the outcomes of new messages, in the commit that notes how far bronze is read."""
         build = self.window.build
         if build.said:
-            self.macros["log"](build.said, info=True)
+            self.execution.say(build.said)
         self._prepare_table()
         with self.adapter.step("finds new messages"):
             found = change_log.find_new_messages(self.adapter.spark, self.window)
         if found is None:
-            self.macros["nothing_new"]()
+            self.execution.finish(NOTHING_NEW)
         else:
             self._process(found)
 
@@ -74,24 +91,19 @@ class ChangeLogRun:
         One commit has the rows and the lines that count for them, so nothing is hashed twice.
         """
         forget(self.adapter.spark, EVENTS)
-        rows = self.macros["protected"](self.target, "silver", done)
+        rows = sql.protected_rows(self.target, "silver", self.adapter.protection(), done)
         kept = {RESETTLED: self.adapter.properties(self.target).get(RESETTLED, "{}")}
-        self.macros["write_and_commit"](
-            self.window.replace(self.window.typed(rows), kept),
-            self.target,
-            change_log.MESSAGES,
-            self.window.read,
-            rebuild=True,
-            row_by_row=True,
-            commit=self.adapter.mark(self.target, change_log.MESSAGES).source,
-        )
+        statement = self.window.replace(self.window.typed(rows), kept)
+        read = self.adapter.mark(self.target, change_log.MESSAGES).source
+        self._write(statement, self.window.read, rebuild=True, commit=read)
 
     def _process(self, found: NewMessages) -> None:
-        self._name_messages(found)
+        for step in naming_messages(self.target, self.window, found):
+            self.execution.do(step)
         with self.adapter.step("asks for schemas"):
             root = Path(self.adapter.config.project_root)
             learn_schemas(self.adapter.spark, read_routes(root), root)
-        spark, names = self.adapter.spark, self.macros["names_of_dropped_table"]()
+        spark, names = self.adapter.spark, sql.names_of_dropped_table()
         with self.adapter.step("finds the latest changes"):
             known = change_log.find_latest_changes(spark, self.window, found, names)
         self.extracts.place(self.sql, found.resettles)
@@ -99,9 +111,9 @@ class ChangeLogRun:
             self.adapter.stage("outcomes", self.sql, row_by_row=True)
         else:
             self.adapter.name_query("outcomes", self.sql)
-        self.macros["get_assert_columns_equivalent"](OUTCOMES)
+        self.execution.check_contract(OUTCOMES)
         if self.adapter.reads_a_part_only(self.sql):
-            self.macros["nothing_written"]()
+            self.execution.finish(NOT_WRITTEN)
             return
         if found.resettles or self.window.build.rebuild:
             self._rewrite(found)
@@ -111,23 +123,11 @@ class ChangeLogRun:
         with self.adapter.step("keeps the latest changes"):
             change_log.keep_latest_changes(spark, self.window, known, settled)
 
-    def _name_messages(self, found: NewMessages) -> None:
-        """Make the temporary views that the formats' models read.
-
-        What is new of bronze, and what earlier runs made of it.
-        """
-        target, window, macros = self.target, self.window, self.macros
-        self.adapter.name_query("new_messages", macros["new_messages"](target, found))
-        if found.resettles:
-            self.adapter.stage("resettled_rows", macros["rows_settled_before"](target, found))
-        shards = macros["shards_settled_before"](target, window, found)
-        self.adapter.name_query("settled_shards", shards)
-
     def _append(self, known: LatestChanges) -> list[Row]:
         """Append the outcomes, of which none was settled before; return what they come to."""
         adapter, spark, window = self.adapter, self.adapter.spark, self.window
         rows = window.typed(OUTCOMES)
-        self.macros["write"](rows)
+        self.execution.write(rows)
         append = self._written(rows)
         if self.extracts.move("written_rows"):
             append = self._written(rows)  # the files before are no part of the table
@@ -140,7 +140,7 @@ class ChangeLogRun:
             number = mark_of(window.last, mark.newest, mark.went_back)
             append.commit(change_log.MESSAGES, number, window.commit)
         adapter.forget_snapshots()
-        self.macros["store_result"]("main", response=AdapterResponse("OK"))
+        self.execution.store(AdapterResponse("OK"))
         return settled
 
     def _written(self, rows: str) -> Append:
@@ -154,7 +154,7 @@ class ChangeLogRun:
 
     def _count(self, rows: str) -> list[Row]:
         with self.adapter.step("counts what was processed"):
-            names = self.macros["names_of_dropped_table"]()
+            names = sql.names_of_dropped_table()
             return change_log.count_settled(self.adapter.spark, self.window, names, rows)
 
     def _rewrite(self, found: NewMessages) -> None:
@@ -170,16 +170,17 @@ class ChangeLogRun:
             self._note_resettled_tables()
             settled = window.typed(f"select * from {window.table}")
             rows = duplicates.with_other_rows(window.typed(OUTCOMES), settled, "resettled_rows")
-            statement = self.macros["resettle_messages"](self.target, rows)
-        self.macros["write_and_commit"](
-            statement,
-            self.target,
-            change_log.MESSAGES,
-            window.last,
-            rebuild=window.build.rebuild,
-            row_by_row=True,
-            commit=window.commit,
-        )
+            statement = sql.resettle_messages(self.target, rows)
+        self._write(statement, window.last, window.build.rebuild, window.commit)
+
+    def _write(
+        self, statement: str, version: int | None, rebuild: bool, commit: str | None
+    ) -> None:
+        """Run the statement that writes the log, and commit with it how far bronze is read."""
+        assert version is not None  # it has rows, and so it has read something
+        target, source = self.target, change_log.MESSAGES
+        step = Commit(statement, target, source, version, rebuild, commit=commit)
+        self.execution.commit(step, row_by_row=True)
 
     def _note_resettled_tables(self) -> None:
         """Note which source tables lose changes, or get other ones, before it happens.
@@ -187,7 +188,7 @@ class ChangeLogRun:
         Gold cannot take back what it has merged, so its tables of these are built anew. It is noted
         before, for one commit cannot do both; gold heeds it once silver has come so far.
         """
-        tables = self.macros["source_tables_settled_before"]()
+        tables = sql.source_tables_settled_before()
         properties = change_log.properties_of_resettling(self.adapter.spark, self.window, tables)
         if properties:
             self.adapter.execute(set_properties(self.window.table, properties))

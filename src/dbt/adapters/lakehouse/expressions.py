@@ -9,12 +9,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cdc_lakehouse.delta.commit import set_for_one_statement
 from cdc_lakehouse.engine.gold_model import GoldModel
+from cdc_lakehouse.engine.judged_rows import NULL_FOR_FAILURE
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.jvm import jvm_of
 from dbt.adapters.lakehouse.connections import short_errors
 
-# A view keeps it: there a value that cannot be cast or divided is null, and no reader fails.
-NULL_FOR_FAILURE = {"spark.sql.ansi.enabled": "false"}
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 # What an expression may not have, by the names of Spark's patterns in a plan.
 REFUSED = {

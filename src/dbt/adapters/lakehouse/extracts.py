@@ -8,11 +8,12 @@ from cdc_lakehouse.delta.statements import set_properties
 from cdc_lakehouse.engine import extracts
 from cdc_lakehouse.engine.extracts import Extract, Key
 from cdc_lakehouse.engine.latest_changes import is_of_none
+from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import with_tables
 from cdc_lakehouse.engine.window import Window
 from cdc_lakehouse.routes import EXTRACT
-from dbt.adapters.lakehouse.tables import EVENTS, Macros, TablesAdapter
+from dbt.adapters.lakehouse.tables import EVENTS, TablesAdapter
 
 PLACES = "extract_places"
 # Who has an extract says so before it has.
@@ -22,11 +23,9 @@ HAS_EXTRACTS = {extracts.PROPERTY: "some"}
 class Extracts:
     """The extracts that a run of the change log brings, and those that its changes may move."""
 
-    def __init__(
-        self, adapter: TablesAdapter, target: BaseRelation, window: Window, macros: Macros
-    ):
+    def __init__(self, adapter: TablesAdapter, target: BaseRelation, window: Window):
         self.adapter, self.target, self.window = adapter, target, window
-        self.names_of_dropped = macros["names_of_dropped_table"]()
+        self.names_of_dropped = sql.names_of_dropped_table()
         self.known: list[Extract] = []
         self.has_new = EXTRACT in window.formats
 

@@ -1,7 +1,7 @@
 """What the materializations of gold ask; `cdc_lakehouse.engine` decides it."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from multiprocessing.context import SpawnContext
 from typing import Any, ClassVar
@@ -24,22 +24,26 @@ from cdc_lakehouse.engine.columns import (
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_options import read_options
 from cdc_lakehouse.engine.gold_relations import beside, function_of, storage_of
+from cdc_lakehouse.engine.gold_run import GoldRun
 from cdc_lakehouse.engine.gold_table import GoldTable
 from cdc_lakehouse.engine.judged_rows import RULES
 from cdc_lakehouse.engine.latest_changes import LatestChanges, TableChanges
 from cdc_lakehouse.engine.protected_models import with_protection
 from cdc_lakehouse.engine.rebuilds import KIND, why_rebuilt
+from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import read_tables
 from cdc_lakehouse.engine.rules import CODES_OF_VALUES, OTHER_CODES, read_rules
-from cdc_lakehouse.engine.source_tables import SourceTable
+from cdc_lakehouse.engine.source_tables import SourceTable, rows_of_tables
+from cdc_lakehouse.engine.steps import follow
 from cdc_lakehouse.sql import quoted
 from dbt.adapters.lakehouse.config import LakehouseConfig
 from dbt.adapters.lakehouse.connections import short_errors
+from dbt.adapters.lakehouse.execution import Context, Execution
 from dbt.adapters.lakehouse.expressions import check_expressions
-from dbt.adapters.lakehouse.gold_run import GoldRun
+from dbt.adapters.lakehouse.plain_table import PlainTable
 from dbt.adapters.lakehouse.protection import ProtectionAdapter
-from dbt.adapters.lakehouse.tables import EVENTS, INFERENCE, Macros, folder_of
+from dbt.adapters.lakehouse.tables import EVENTS, INFERENCE, folder_of
 from dbt.adapters.lakehouse.views import REPLACED
 
 # What gold_problems is before there is a gold model.
@@ -96,6 +100,12 @@ class GoldAdapter(ProtectionAdapter):
             row_rules=rules,
         )
 
+    @available.parse(lambda *args, **kwargs: "true")
+    def rows_of_tables(self, names: Sequence[str]) -> str:
+        """Return the condition that a row of silver.row_images is of one of some tables."""
+        with short_errors():
+            return rows_of_tables(names)
+
     @available.parse(lambda *args, **kwargs: None)
     def plan_gold_table(
         self, node: Mapping[str, Any], relation: BaseRelation, sql: str, full_refresh: bool
@@ -118,9 +128,9 @@ class GoldAdapter(ProtectionAdapter):
         storage, said = storage_of(view), None
         exists = self.exists(storage)
         properties = self.properties(storage) if exists else {}
-        if exists and properties.get(KIND) != model.kind:
+        is_replaced = exists and properties.get(KIND) != model.kind
+        if is_replaced:
             said = f"{storage} is made anew: it was of another materialization"
-            self.remove_table(storage)
             properties = {}
         mark, why, altered = UNREAD, None, []
         events = self.mark(self.events, change_log.MESSAGES)
@@ -155,6 +165,7 @@ class GoldAdapter(ProtectionAdapter):
             changes,
             altered,
             self._commit_read(events),
+            is_replaced,
         )
         # A part of the sources must not take the place of what the views read.
         lacks_views = self._lacks_views(table)
@@ -181,11 +192,11 @@ class GoldAdapter(ProtectionAdapter):
         the table has other columns.
         """
         views = all(map(self.is_known, (table.view, table.problems)))
-        return not (views and all(map(self.is_function, table.functions.values())))
+        return not (views and all(self.is_function(each.relation) for each in table.functions))
 
     def _replaced_views(self, table: GoldTable) -> list[BaseRelation]:
         """The views that another program has written, or a run that noted no texts."""
-        views = table.views.values()
+        views = [view.relation for view in table.views]
         return [view for view in views if not (self.is_known(view) and self.is_as_left(view))]
 
     def _judges_otherwise(self, table: GoldTable) -> bool:
@@ -198,9 +209,11 @@ class GoldAdapter(ProtectionAdapter):
         return KNOWN_AT
 
     @available.parse(lambda *args, **kwargs: "")
-    def as_known(self, history: BaseRelation) -> str:
-        """Return the name of the function of a history that takes two moments."""
-        return str(function_of(history, "as_known"))
+    def rows_as_of(self, history: BaseRelation, moment: str, known: str | None) -> str:
+        """Return the rows of a history at a moment, in SQL, by what was known at another."""
+        then = f"{function_of(history, 'as_known')}({moment}, {known})"
+        found: str = sql.rows_as_of(history, moment, None if known is None else then)
+        return found
 
     def _changes(self, last: int | None, read: int | None) -> list[TableChanges] | None:
         """What the runs of silver have left of the changes after a version; once in a run."""
@@ -253,10 +266,13 @@ class GoldAdapter(ProtectionAdapter):
         return ", ".join(names)
 
     @available.parse(lambda *args, **kwargs: None)
-    def run_gold_table(self, table: GoldTable, context: Macros) -> None:
+    def run_gold_table(self, table: GoldTable, context: Context) -> None:
         """Make a gold table and its views where they are missing, and write what is new for it.
 
         Args:
-            context: that of the model, in which dbt renders macros.
+            context: that in which dbt renders the model.
         """
-        GoldRun(self, table, context).run()
+        execution = Execution(self, context)
+        found = follow(GoldRun(table).steps(), execution.do)
+        if not table.is_part and table.last is not None:
+            PlainTable(self, table, execution).keep(found)

@@ -60,7 +60,6 @@ class MarksAdapter(TablesAdapter):
         version = self.mark(relation, name).version
         return -1 if version is None else version
 
-    @available.parse(lambda *args, **kwargs: None)
     def write_and_commit(
         self,
         statement: str,

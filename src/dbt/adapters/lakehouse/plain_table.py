@@ -27,16 +27,22 @@ from cdc_lakehouse.engine.change_feed import (
     has_feed,
 )
 from cdc_lakehouse.engine.changes import Changes
+from cdc_lakehouse.engine.gold_table import GoldTable
 from cdc_lakehouse.engine.judged_rows import RULES
 from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
 from cdc_lakehouse.engine.plain_table import Step, next_step, transaction_of
 from cdc_lakehouse.engine.rebuilds import KIND
-from dbt.adapters.lakehouse.table_run import TableRun
+from cdc_lakehouse.engine.rendering import sql
+from dbt.adapters.lakehouse.execution import Execution
+from dbt.adapters.lakehouse.protection import ProtectionAdapter
 from dbt.adapters.lakehouse.tables import EVENTS, folder_of
 
 
-class PlainTable(TableRun):
+class PlainTable:
     """The copy of a gold table for other readers, in one run."""
+
+    def __init__(self, adapter: ProtectionAdapter, table: GoldTable, execution: Execution):
+        self.adapter, self.table, self.execution = adapter, table, execution
 
     _shown: int | None = None  # the mark of the stored table that it has before the run
 
@@ -69,9 +75,8 @@ class PlainTable(TableRun):
         elif step == "merge" and options.change_feed:
             self._merge_differences(found)
         elif step == "merge":
-            rows = self.macros["rows_of_touched_keys"](self.table, found)
-            self.adapter.stage("plain_rows", rows)
-            self._write(self.macros["merge_plain_rows"](self.table, found), is_staged=True)
+            self.adapter.stage("plain_rows", sql.rows_of_touched_keys(self.table, found))
+            self._write(sql.merge_plain_rows(self.table, found), is_staged=True)
         elif step == "mark":
             self._write(self.table.commit_only_plain)
 
@@ -83,10 +88,8 @@ class PlainTable(TableRun):
 
     def _merge_differences(self, found: Changes | None) -> None:
         """Write what of the touched keys, or of all, the copy has otherwise, and nothing else."""
-        rows = self.macros["rows_that_differ"](self.table, self._rows, found)
-        self.adapter.stage("plain_rows", rows)
-        merge = self.macros["merge_rows_that_differ"](self.table, self._rows, found)
-        self._write(merge, is_staged=True)
+        self.adapter.stage("plain_rows", sql.rows_that_differ(self.table, self._rows, found))
+        self._write(sql.merge_rows_that_differ(self.table, self._rows, found), is_staged=True)
 
     @property
     def _rows(self) -> FeedRows:
@@ -129,8 +132,9 @@ class PlainTable(TableRun):
     def _drop(self) -> None:
         folder = folder_of(self.plain)
         if folder.is_dir() and self.adapter.exists(self.plain) and self._is_copy():
-            said = f"{self.plain} is dropped: the options plain_table and change_feed are off"
-            self.macros["log"](said, info=True)
+            self.execution.say(
+                f"{self.plain} is dropped: the options plain_table and change_feed are off"
+            )
             self.adapter.remove_table(self.plain)
 
     def _is_copy(self) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 from dbt.adapters.base.meta import available
 from dbt_common.exceptions import DbtRuntimeError
 
+from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.protection import Protection, read_protection
 from dbt.adapters.lakehouse.connections import short_errors
 from dbt.adapters.lakehouse.marks import MarksAdapter
@@ -18,7 +19,16 @@ FUNCTION = "protected_images"
 class ProtectionAdapter(MarksAdapter, ViewsAdapter):
     """Which columns are protected."""
 
-    @available.parse(lambda *args, **kwargs: None)
+    @available.parse(lambda *args, **kwargs: "")
+    def protected_rows(self, step: str, layer: str, is_only_looked_at: bool) -> str:
+        """Return the query of the rows of a step of silver as a layer wants them.
+
+        Args:
+            step: the name of the step.
+            layer: silver or gold.
+        """
+        return sql.protected_rows(step, layer, self.protection(is_only_looked_at))
+
     def protection(self, is_only_looked_at: bool = False) -> Protection:
         """Return the lines of seeds/protected_columns.csv as it is now.
 

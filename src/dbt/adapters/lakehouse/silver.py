@@ -11,11 +11,13 @@ from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from cdc_lakehouse.bronze.removal import removed_messages
 from cdc_lakehouse.engine import change_log
 from cdc_lakehouse.engine.loss import refuse_first_build
+from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.engine.window import Window
 from dbt.adapters.lakehouse.change_log_run import ChangeLogRun
 from dbt.adapters.lakehouse.connections import short_errors
+from dbt.adapters.lakehouse.execution import Context, Execution
 from dbt.adapters.lakehouse.protection import ProtectionAdapter
-from dbt.adapters.lakehouse.tables import Macros, folder_of
+from dbt.adapters.lakehouse.tables import folder_of
 
 # The columns that the change log itself gives.
 GIVEN_BY_CHANGE_LOG = ("is_late", "is_duplicate", "loaded_at")
@@ -53,6 +55,11 @@ class SilverAdapter(ProtectionAdapter):
             self._windows[name] = window
         return self._windows[name]
 
+    @available.parse(lambda *args, **kwargs: "")
+    def names_of_dropped_table(self) -> str:
+        """Return the names of a table that a statement drops, as columns."""
+        return sql.names_of_dropped_table()
+
     @available.parse(lambda *args, **kwargs: frozenset())
     def formats_landed(self) -> frozenset[str]:
         """Return the formats of all messages that bronze has."""
@@ -71,14 +78,15 @@ class SilverAdapter(ProtectionAdapter):
 
     @available.parse(lambda *args, **kwargs: None)
     def run_change_log(
-        self, relation: BaseRelation, window: Window, sql: str, context: Macros
+        self, relation: BaseRelation, window: Window, outcomes: str, context: Context
     ) -> None:
         """Append to a change log what became of the messages in a window.
 
         Args:
-            sql: the query of the outcomes, by the views of new messages.
-            context: that of the model, in which dbt renders macros.
+            outcomes: their query, by the views of new messages.
+            context: that in which dbt renders the model.
         """
         self.drop_retired_views()
         with short_errors():
-            ChangeLogRun(self, relation, window, sql, context).run()
+            execution = Execution(self, context)
+            ChangeLogRun(self, relation, window, outcomes, execution).run()

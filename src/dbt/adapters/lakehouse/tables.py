@@ -1,6 +1,6 @@
 """What every materialization asks of Delta and of Spark."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
@@ -36,9 +36,6 @@ EVENTS = "silver.events"
 # minute for a history of ten columns.
 INFERENCE = "spark.sql.constraintPropagation.enabled"
 INFER_NOTHING = {INFERENCE: "false"}
-
-# The context in which dbt renders a model: its macros and functions by name.
-Macros = Mapping[str, Callable[..., Any]]
 
 logger = AdapterLogger("Lakehouse")
 
@@ -208,6 +205,12 @@ class TablesAdapter(SparkAdapter):
         with short_errors():
             self.spark.sql(f"drop table {relation}")
         remove_tree(folder_of(relation))
+
+    @available.parse(lambda *args, **kwargs: None)
+    def say_not_written(self, relation: BaseRelation) -> None:
+        """Say that a model that was given a part of its sources has been checked only."""
+        said = "nothing is written with --empty or --sample; the next run reads what is new."
+        logger.info(f"{relation}: {said}")
 
     @available.parse(lambda *args, **kwargs: None)
     def name_query(self, name: str, sql: str) -> None:

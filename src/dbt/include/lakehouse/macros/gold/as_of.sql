@@ -4,12 +4,5 @@
     `gold.orders_as_known(valid, known)` are the same.
 -#}
 {% macro as_of(history, moment, known=none) -%}
-    (
-        select * from {{ history if known is none else adapter.as_known(history) ~ '(' ~ moment ~ ', ' ~ known ~ ')' }}
-        {{ 'where ' ~ is_valid_at(moment) if known is none }}
-    )
-{%- endmacro %}
-
-{% macro is_valid_at(moment) -%}
-    (valid_from is null or valid_from <= {{ moment }}) and (is_current or valid_to > {{ moment }})
+    {{ adapter.rows_as_of(history, moment, known) }}
 {%- endmacro %}

@@ -8,6 +8,6 @@
     checked, and nothing is written, for what it left out would not be read again.
 -#}
 {% macro nothing_written() -%}
-    {% do log(this ~ ': nothing is written with --empty or --sample; the next run reads what is new.', info=true) %}
+    {% do adapter.say_not_written(this) %}
     {% do store_raw_result('main', message='NOT WRITTEN', code='NOT WRITTEN', rows_affected='0') %}
 {%- endmacro %}

@@ -1,7 +1,8 @@
 """Which tables and columns of the sources the gold models of a project read, from their files.
 
 dbt is not asked: a look at the lakehouse must not take minutes, nor need a project that compiles.
-The condition of a model means here what it means in a run (`engine.source_tables`).
+What a model reads means here what it means in a run (`engine.source_tables`): add-table, reconcile
+and the report ask this, the engine its compiled SQL.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,13 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2 import Environment, StrictUndefined, TemplateError
+from jinja2 import ChainableUndefined, Environment, TemplateError
 
 from cdc_lakehouse.engine.columns import key_names, source_of
 from cdc_lakehouse.engine.projection import columns_read
-from cdc_lakehouse.engine.source_tables import IMAGES, SourceTable, tables_read
-from cdc_lakehouse.gold import model_sql
-from cdc_lakehouse.gold.source_tables import place_of
+from cdc_lakehouse.engine.source_tables import (
+    IMAGES,
+    SourceTable,
+    rows_of_tables,
+    tables_read,
+)
+from cdc_lakehouse.errors import LakehouseError
 
 TEST = "source_columns_are_read"
 NO_TABLE = SourceTable("\0", "\0", "\0")
@@ -32,6 +37,7 @@ class ReadModel:
         columns: the columns of the source that each of its columns is made from.
         excepted: those that its test of columns leaves out.
         key: the columns of its key.
+        is_history: whether it keeps all versions.
     """
 
     name: str
@@ -40,6 +46,7 @@ class ReadModel:
     columns: Mapping[str, Sequence[str]]
     excepted: frozenset[str]
     key: tuple[str, ...]
+    is_history: bool = False
 
     @property
     def reads_any_table(self) -> bool:
@@ -70,7 +77,7 @@ def models_of(project: Path) -> list[ReadModel]:
         text = path.read_text(encoding="utf-8")
         if "row_images" in text:
             file = str(path.relative_to(project))
-            found.append(_model(path.stem, file, text, described.get(path.stem, {})))
+            found.append(model_of(path.stem, file, text, described.get(path.stem, {})))
     return found
 
 
@@ -112,15 +119,19 @@ def is_open(
     return None
 
 
-def _model(name: str, file: str, text: str, said: Mapping[str, Any]) -> ReadModel:
-    sql = _rendered(text)
+def model_of(name: str, file: str, text: str, said: Mapping[str, Any]) -> ReadModel:
+    """Return a gold model as its SQL and its YAML have it.
+
+    Args:
+        said: its entry in the YAML; nothing if there is none.
+    """
+    sql, options = _rendered(text)
     columns = {
         column["name"]: column
         for column in said.get("columns") or ()
         if isinstance(column, dict) and not str(column.get("name", "_")).startswith("_")
     }
-    # A text that only dbt can render is read as `add-table` reads it.
-    traced = columns_read(sql) if sql else {}
+    traced = columns_read(sql)
     by_name = {each: traced.get(each, [source_of(column)]) for each, column in columns.items()}
     tests = said.get("data_tests") or ()
     excepted = [
@@ -132,14 +143,11 @@ def _model(name: str, file: str, text: str, said: Mapping[str, Any]) -> ReadMode
     return ReadModel(
         name,
         file,
-        tables_read(sql)
-        if sql
-        else lambda table: model_sql.reads(
-            text, place_of(table.database, table.schema, table.table)
-        ),
+        tables_read(sql),
         by_name,
         frozenset(map(str, excepted)),
         tuple(key_names(said, columns.values())),
+        options.get("materialized") == "history",
     )
 
 
@@ -158,15 +166,38 @@ def _described(folder: Path) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-def _rendered(text: str) -> str | None:
-    """The SQL of a model with names for its refs; None where it asks more of dbt."""
-    environment = Environment(undefined=StrictUndefined)
+class _Null(ChainableUndefined):
+    """What only dbt knows: a macro of the project, a variable. In SQL it is a null."""
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self
+
+    def __str__(self) -> str:
+        return "null"
+
+
+def _rendered(text: str) -> tuple[str, dict[str, Any]]:
+    """The SQL of a model with names for its refs, and the options that it gives itself.
+
+    It is empty, and can read every table, where its template or a name in it is none.
+    """
+    options: dict[str, Any] = {}
+
+    def config(**given: Any) -> str:
+        options.update(given)
+        return ""
+
+    def row_images(*names: str) -> str:
+        return f"(select * from {'.'.join(IMAGES)} where {rows_of_tables(names)}) as row_images"
+
+    environment = Environment(undefined=_Null)
     environment.globals = {
         "change_columns": lambda: "sequence as _sequence",
-        "config": lambda **options: "",
+        "config": config,
         "ref": lambda *names: ".".join(IMAGES) if names[-1] == IMAGES[-1] else f"x.{names[-1]}",
+        "row_images": row_images,
     }
     try:
-        return environment.from_string(text).render()
-    except TemplateError:
-        return None
+        return environment.from_string(text).render(), options
+    except (TemplateError, LakehouseError):
+        return "", options

@@ -1,4 +1,4 @@
-"""Follow rows whose primary key changes, by what `cdc_lakehouse.engine.moves` finds.
+"""Follow rows whose primary key changes, by what `engine.moves` finds.
 
 An update that changes the primary key and carries some columns only is a partial move: the row
 under the new key keeps the other columns from the row that it replaces. All earlier changes of the
@@ -13,8 +13,10 @@ So all keys that such moves connect with a changed key are followed again throug
 
 from dataclasses import replace
 
+from cdc_lakehouse.delta.statements import set_properties
 from cdc_lakehouse.engine.changes import Changes, count_changes
 from cdc_lakehouse.engine.gold_model import GoldModel
+from cdc_lakehouse.engine.gold_table import GoldTable
 from cdc_lakehouse.engine.moves import (
     IDENTITY,
     QUERY_OF_CHANGES,
@@ -28,18 +30,33 @@ from cdc_lakehouse.engine.moves import (
     query_of_moves,
 )
 from cdc_lakehouse.engine.rebuilds import PARTIAL_MOVES, PARTIAL_ROWS
-from dbt.adapters.lakehouse.table_run import NEW_CHANGES, TableRun
+from cdc_lakehouse.engine.rendering import sql
+from cdc_lakehouse.engine.steps import Ask, Execute, Expect, Keep, Name, Plan, Stage
+
+# The changes that the run has given this name.
+NEW_CHANGES = "select * from new_changes"
 
 
-class Moves(TableRun):
+def note(table: GoldTable, found: Changes, properties: dict[str, str]) -> Plan[Changes]:
+    """Let a table say, before it has them, that it may have rows of a kind."""
+    news = dict(properties.items() - table.properties.items())
+    if news and not table.rebuild:
+        yield Execute(set_properties(str(table.storage), news))
+    return replace(found, noted={**found.noted, **properties})
+
+
+class MovesRun:
     """The rows of a gold table that have moved to another key, in one run."""
+
+    def __init__(self, table: GoldTable):
+        self.table = table
 
     @property
     def model(self) -> GoldModel:
         """The gold model."""
         return self.table.model
 
-    def are_among(self, found: Changes) -> bool:
+    def are_among(self, found: Changes) -> Plan[bool]:
         """Tell whether a run that merges has to follow rows.
 
         There are partial or colliding moves among its changes, or the table has had some and says
@@ -47,7 +64,7 @@ class Moves(TableRun):
         marks.
         """
         marks = self.table.properties.get(PARTIAL_MOVES, "none")
-        if marks == "some" or (marks != "none" and self._has_marked_keys(marks)):
+        if marks == "some" or (marks != "none" and (yield from self._has_marked_keys(marks))):
             return True
         if found.begun_rows:
             return True
@@ -58,8 +75,8 @@ class Moves(TableRun):
             "(_operation in ('update', 'delete')"
             " and (_removed_key is null or (_is_replaced and _new_key is null)))"
         )
-        pairs = self.macros["with_keys_of_pairs"](NEW_CHANGES, self.model)
-        ((are_partial, has_halves, has_moves),) = self.adapter.rows(
+        pairs = sql.with_keys_of_pairs(NEW_CHANGES, self.model)
+        ((are_partial, has_halves, has_moves),) = yield Ask(
             f"select bool_or({self.model.is_moved_in_part}), bool_or({is_half}),"
             f" bool_or({self.model.is_moved} or {self.model.is_removed}) from (\n{pairs}\n)"
         )
@@ -68,15 +85,15 @@ class Moves(TableRun):
             return True
         if not has_moves:
             return False
-        return bool(self.adapter.rows(self.macros["collisions"](pairs, self.table, found)))
+        return bool((yield Ask(sql.collisions(pairs, self.table, found))))
 
-    def _has_marked_keys(self, marks: str) -> bool:
+    def _has_marked_keys(self, marks: str) -> Plan[bool]:
         is_of_one = is_marked(self.model.key.text(), marks)
         is_left = is_marked(self.model.parts.place_of_move, marks)
         condition = f"_truncated_table is not null or {is_of_one} or {is_left}"
-        return bool(self.adapter.rows(f"select 1 from new_changes where {condition} limit 1"))
+        return bool((yield Ask(f"select 1 from new_changes where {condition} limit 1")))
 
-    def follow(self, found: Changes, all_changes: str) -> Changes:
+    def follow(self, found: Changes, all_changes: str) -> Plan[Changes]:
         """Follow rows, and return the changes, which follow moves if there were any.
 
         It makes temporary views. `moved_keys`: the keys that are followed. `changes_of_moved_keys`:
@@ -86,18 +103,18 @@ class Moves(TableRun):
         Args:
             all_changes: the query of all changes that silver has for the table.
         """
-        adapter = self.adapter
-        adapter.expect_rows_since(adapter.events, None)
-        pairs = self.macros["with_keys_of_pairs"](all_changes, self.model)
-        adapter.name_query("all_changes", self.macros["with_collisions"](pairs, self.model))
-        moved = [tuple(row) for row in adapter.rows(query_of_moves(self.model))]
+        yield Expect(self.table.storage)
+        pairs = sql.with_keys_of_pairs(all_changes, self.model)
+        yield Name("all_changes", sql.with_collisions(pairs, self.model))
+        moved = [tuple(row) for row in (yield Ask(query_of_moves(self.model)))]
         moves = connected((old, new) for old, new, _ in moved)
-        if not self._name_moved_keys(moves):
+        if not (yield from self._name_moved_keys(moves)):
             return found
         waiting = {place for *_, place in moved if place is not None}
-        found = self.note(found, {PARTIAL_MOVES: marks_of([*moves, *waiting])})
-        adapter.stage("changes_of_moved_keys", self.macros["changes_of_moved_keys"](self.model))
-        changes = [change_of(row.asDict()) for row in adapter.rows(QUERY_OF_CHANGES)]
+        properties = {PARTIAL_MOVES: marks_of([*moves, *waiting])}
+        found = yield from note(self.table, found, properties)
+        yield Stage("changes_of_moved_keys", sql.changes_of_moved_keys(self.model))
+        changes = [change_of(row.asDict()) for row in (yield Ask(QUERY_OF_CHANGES))]
         values = [column.name for column in self.model.values]
         followed = follow(changes, values, self.model.options.removing)
         move, said_by = (
@@ -105,11 +122,11 @@ class Moves(TableRun):
             for prefix in ("_moved", "_said_by")
         )
         kept = [(*identity(k.move), *identity(k.said_by), list(k.columns)) for k in followed.kept]
-        adapter.name_rows("kept_columns", f"{move}, {said_by}, _columns array<string>", kept)
-        adapter.name_rows("void_halves", move, [identity(change) for change in followed.void])
+        yield Keep("kept_columns", f"{move}, {said_by}, _columns array<string>", kept)
+        yield Keep("void_halves", move, [identity(change) for change in followed.void])
         return replace(found, is_partial=True, follows_moves=True)
 
-    def _name_moved_keys(self, moves: dict[str, str]) -> bool:
+    def _name_moved_keys(self, moves: dict[str, str]) -> Plan[bool]:
         """Make the view `moved_keys`; tell whether there is one.
 
         They are all keys that moves connect with a key of the run's changes. All keys are new to a
@@ -117,15 +134,15 @@ class Moves(TableRun):
         """
         names = [(key,) for key in moves]
         if self.table.read is not None and moves:
-            self.adapter.name_rows("moved_keys", "_key string", names)
-            keys = self.adapter.rows(query_of_moved_keys(self.model))
+            yield Keep("moved_keys", "_key string", names)
+            keys = yield Ask(query_of_moved_keys(self.model))
             touched = {moves.get(key) for (key,) in keys}
             if None not in touched:
                 names = [(key,) for key, group in moves.items() if group in touched]
-        self.adapter.name_rows("moved_keys", "_key string", names)
+        yield Keep("moved_keys", "_key string", names)
         return bool(names)
 
-    def count_again(self, found: Changes) -> Changes:
+    def count_again(self, found: Changes) -> Plan[Changes]:
         """Return what the staged changes are, once those of moved rows are among them."""
-        counted = count_changes(self.adapter.rows, self.model.key, few=False)
+        counted = yield from count_changes(self.model.key, few=False)
         return replace(found, count=counted.count, truncates=counted.truncates, keys=counted.keys)

@@ -26,7 +26,13 @@
 {% macro is_deleted(table) -%}
     _operation = 'delete'
     {%- if table.model.options.removing %}
-    or _sequence <= coalesce(
+    or {{ removed_by('_sequence', last_marker(table)) }}
+    {%- endif %}
+{%- endmacro %}
+
+{#- The sequence of the last marker that removes the rows of a row's source table; empty if there is none. -#}
+{% macro last_marker(table) -%}
+    coalesce(
         (
             select map_from_entries(collect_list(struct(_truncated_table, _sequence)))
             from (
@@ -38,7 +44,6 @@
         )[_source_table],
         ''
     )
-    {%- endif %}
 {%- endmacro %}
 
 {#- The versions of a history: each change is the last of a run of equal rows, with the time in which they were true. -#}
@@ -53,8 +58,8 @@
 {% macro as_of_function(table) -%}
     create or replace function {{ table.as_of }}(moment timestamp)
     returns table
-    comment {{ dbt.string_literal('The rows of ' ~ table.view ~ ' as they were at a moment.') }}
-    return select * from {{ as_of(table.view, parameter_of(table.as_of, 'moment')) }}
+    comment {{ ('The rows of ' ~ table.view ~ ' as they were at a moment.') | quoted }}
+    return select * from {{ rows_as_of(table.view, parameter_of(table.as_of, 'moment')) }}
 {%- endmacro %}
 
 {#- The same of what was known at another moment: its versions are derived from the changes that silver had processed by then. -#}
@@ -62,9 +67,9 @@
     {%- set model = table.model -%}
     create or replace function {{ table.as_known }}(valid timestamp, known timestamp)
     returns table
-    comment {{ dbt.string_literal('The rows of ' ~ table.view ~ ' as they were at a moment, by what was known at another.') }}
+    comment {{ ('The rows of ' ~ table.view ~ ' as they were at a moment, by what was known at another.') | quoted }}
     return
-    {{ steps_to_versions(changes_known_at(table, parameter_of(table.as_known, 'known')), model, table.any_changes) }}
+    {{ steps_to_versions(changes_known_at(table, parameter_of(table.as_known, 'known')), model, is_partial=true) }}
     {{ shown_of(versions_known(table), table) if model.row_rules else versions_known(table) }}
 {%- endmacro %}
 
@@ -110,7 +115,7 @@
 {#- What gold_problems says of a table: one row per value that does not fit, change without key, and TRUNCATE that is ignored. -#}
 {% macro view_of_problems(table) -%}
     create or replace view {{ table.problems }} {{ table.properties_of_views }} as
-    select {{ dbt.string_literal(table.view.identifier) }} as table_name, problem.column as column_name, problem.code, problem.text, committed_at
+    select {{ table.view.identifier | quoted }} as table_name, problem.column as column_name, problem.code, problem.text, committed_at
     from (
         select _committed_at as committed_at, explode(_problems) as problem
         from {{ table.judged if table.model.row_rules else table.view }}

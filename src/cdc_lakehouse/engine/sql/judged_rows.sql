@@ -59,7 +59,7 @@
         else 'not _is_deleted' if table.model.options.shows_deleted else 'true' -%}
     create or replace view {{ table.accounting }} as
     select
-        {{ dbt.string_literal(table.view.identifier) }} as table_name,
+        {{ table.view.identifier | quoted }} as table_name,
         merged.merged_rows,
         (select count(*) from {{ table.view }}) as shown_rows,
         (select count(*) from {{ table.held }}) as held_rows,

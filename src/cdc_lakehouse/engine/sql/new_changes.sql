@@ -11,13 +11,6 @@
     {{ with_drops(typed_changes(new_changes(table), table.model), table, drops) }}
 {%- endmacro %}
 
-{#- The names of a table that a statement drops, `dropped`, or else those of its row of `events`. -#}
-{% macro names_of_dropped_table() -%}
-    coalesce(dropped.database_name, database_name) as database_name,
-    coalesce(dropped.schema_name, schema_name) as schema_name,
-    if(dropped is null, table_name, dropped.table_name) as table_name
-{%- endmacro %}
-
 {#-
     Typed changes, and for each DROP of a table that the model reads a marker as a TRUNCATE has it. They come from silver.events: a
     statement may drop several tables, and which of them the model reads its SQL says by their names alone. A table of which it

@@ -5,7 +5,7 @@
 -#}
 {% macro versions_of_rows(changes, table, found) -%}
     {%- set model = table.model -%}
-    {{ steps_to_versions(changes, model, found) }}
+    {{ steps_to_versions(changes, model, found.is_partial, found.follows_moves) }}
     select {{ model.stored_names }}
     from (
         select {{ model.stored_names }}, _is_stored, _stored from versions
@@ -23,7 +23,7 @@
 {%- endmacro %}
 
 {#- The steps from changes of keys to `versions`: the changes of rows that are none of the removed halves that remove nothing. -#}
-{% macro steps_to_versions(changes, model, found) -%}
+{% macro steps_to_versions(changes, model, is_partial, follows_moves=false) -%}
     with _changes as (
         {{ changes }}
     ),
@@ -35,14 +35,14 @@
                 partition by {{ model.key.names() }}, _truncated_table, _sequence
             ) as _is_overruled
         from _changes
-        {{ 'where not _is_forgotten' if found.follows_moves }}
+        {{ 'where not _is_forgotten' if follows_moves }}
     ),
     changed as (
         select * from judged
         where not _is_overruled
     ),
     whole as (
-        {{ completed_from_earlier(model) if found.is_partial else 'select * from changed' }}
+        {{ completed_from_earlier(model) if is_partial else 'select * from changed' }}
     ),
     _truncates as (
         select
@@ -79,7 +79,7 @@
             get(
                 filter(
                     _truncates,
-                    _truncate -> _truncate._sequence >= _sequence
+                    _truncate -> {{ removed_by('_sequence', '_truncate._sequence') }}
                     and not coalesce(startswith(_next_sequence, _truncate._rows), false)
                 ),
                 0
@@ -125,9 +125,9 @@
 
 {#- The changes of a key in the order of the source: all, and those up to each. -#}
 {% macro windows_of_keys(key) -%}
-    history as (partition by {{ key.names() }} order by _sequence, _partition, _offset, _row_number),
+    history as (partition by {{ key.names() }} order by {{ order_columns() | join(', ') }}),
     history_so_far as (
-        partition by {{ key.names() }} order by _sequence, _partition, _offset, _row_number
+        partition by {{ key.names() }} order by {{ order_columns() | join(', ') }}
         rows between unbounded preceding and current row
     )
 {%- endmacro %}

@@ -1,11 +1,11 @@
-"""The SQL that the adapter's macros render of a plan, as a linter sees it."""
+"""The statements of the engine, rendered of a plan, as a linter sees them."""
 
 import re
 from dataclasses import replace
 
 import pytest
 from conftest import PROJECT
-from jinja2 import Environment, StrictUndefined
+from jinja2 import UndefinedError
 from rendered import look_at
 from test_gold_table import model, node, table
 
@@ -14,10 +14,10 @@ from cdc_lakehouse.engine.change_feed import FeedReading, FeedRows
 from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.columns import gold_columns
 from cdc_lakehouse.engine.new_messages import NewMessages
+from cdc_lakehouse.engine.rendering import FOLDER, sql
 from cdc_lakehouse.engine.rules import read_rules
 from cdc_lakehouse.protection import Line, Protection
 
-FOLDER = PROJECT / "src/dbt/include/lakehouse/macros"
 ROWS = "select * from given"
 MERGED = Changes(3, keys="stored.`id` between 1 and 2")
 PARTIAL = Changes(3, 1, 1, True, MERGED.keys, is_partial=True, follows_moves=True)
@@ -25,53 +25,16 @@ HALVES = replace(MERGED, has_halves=True)
 NEW = NewMessages(
     (Extent(("t", 0, 0), ("t", 0, 9)), Extent(("t", 0, 3), ("t", 0, 4))), True, True, True
 )
+# Methods of other things that are named sql: a session, a column.
+NOT_OURS = {"encode", "splitlines", "startswith"}
 # The alias of a table in an anti join is used.
 TAKEN = {"AL05"}
-# What sqlfluff cannot parse though Spark can: a field of this name, and a function of SQL.
-UNREAD = {"<column: string": "<name: string", "create or replace function": None}
-
-
-class Adapter:
-    """What a macro may ask of the adapter while it renders."""
-
-    lines = ()
-
-    def check_gold_model(self, given):
-        return ""
-
-    def known_at(self):
-        return "_known_at"
-
-    def as_known(self, history):
-        return f"{history}_as_known"
-
-    def protection(self, is_only_looked_at):
-        return Protection(self.lines, "0123456789abcdef")
-
-
-ADAPTER = Adapter()
-
-
-def macros():
-    """The macros of the adapter that render SQL, by their names."""
-    texts = [path.read_text() for path in sorted(FOLDER.rglob("*.sql"))]
-    blocks = [
-        block
-        for text in texts
-        for block in re.findall(r"\{%-? macro .*?\{%-? endmacro -?%\}", text, re.DOTALL)
-    ]
-    known = {
-        "adapter": ADAPTER,
-        "return": lambda value: value,
-        "flags": type("flags", (), {"WHICH": "run"}),
-        "dbt": type("dbt", (), {"string_literal": staticmethod(lambda text: f"'{text}'")}),
-        "model": node(),
-    }
-    environment = Environment(undefined=StrictUndefined, extensions=["jinja2.ext.do"])
-    return environment.from_string("".join(blocks), globals=known).make_module()
-
-
-MACROS = macros()
+# What sqlfluff cannot parse though Spark can: two names, and a function of SQL.
+UNREAD = {
+    "<column: string": "<name: string",
+    " as keys ": " as some_keys ",
+    "create or replace function": None,
+}
 
 
 def plan(kind, read=5, **options):
@@ -116,14 +79,14 @@ def of_gold():
     yield "versions_of_rows", (ROWS, NARROW, MERGED)
     for each in JUDGED:
         for view in each.views:
-            yield view, (each,)
+            yield view.statement, (each,)
     for each in (CURRENT, HISTORY, OTHER):
         for view in (*each.views, *each.functions):
-            yield view, (each,)
+            yield view.statement, (each,)
         yield "new_changes", (each,)
         yield "new_typed_changes", (each, "_source_table in ('shop.orders')")
-        changes = MACROS.typed_changes(ROWS, each.model)
-        pairs = MACROS.with_keys_of_pairs(changes, each.model)
+        changes = sql.typed_changes(ROWS, each.model)
+        pairs = sql.with_keys_of_pairs(changes, each.model)
         yield "partial_changes", (changes, each.model)
         yield "with_collisions", (pairs, each.model)
         yield "collisions", (pairs, each, PARTIAL)
@@ -136,8 +99,7 @@ def of_gold():
             yield "merge_rows_that_differ", (each, rows, found)
         for kind in ("snapshot", "nothing", "changes"):
             reading = FeedReading(rows, "gold_plain.things", "f1", kind, 3, 5)
-            name = "changes_in_commits" if kind == "changes" else "rows_as_inserts"
-            yield name, (reading,)
+            yield "rows_of_feed", (reading,)
         for found in (MERGED, PARTIAL, HALVES):
             yield "merge_plain_rows", (each, found)
             if each.model.is_history:
@@ -147,7 +109,7 @@ def of_gold():
                 yield "merge_versions", (each, found)
                 yield "known_as_before", (ROWS, each)
             else:
-                rows = MACROS.latest_rows(ROWS, each.model, found)
+                rows = sql.latest_rows(ROWS, each.model, found)
                 yield "latest_rows", (ROWS, each.model, found)
                 if each.model.options.retention:
                     yield "and_expired_tombstones", (rows, each, found)
@@ -162,23 +124,32 @@ def of_silver():
     yield "source_tables_settled_before", ()
 
 
-def faults_of(sql):
+def faults_of(text):
     """What a linter says of a statement."""
     for unread, instead in UNREAD.items():
-        if instead is None and sql.startswith(unread):
-            sql = sql[re.search(r"\b(select|with)\b", sql).start() :]
-        sql = sql.replace(unread, instead or unread)
-    faults, _ = look_at(re.sub(r"[ \t]+\n", "\n", sql.strip()) + "\n")
+        if instead is None and text.startswith(unread):
+            text = text[re.search(r"\b(select|with)\b", text).start() :]
+        text = text.replace(unread, instead or unread)
+    faults, _ = look_at(re.sub(r"[ \t]+\n", "\n", text.strip()) + "\n")
     return [fault for fault in faults if fault.split()[0] not in TAKEN]
 
 
-# Each statement once, by the macro that renders it.
-CASES = {getattr(MACROS, name)(*arguments): name for name, arguments in [*of_gold(), *of_silver()]}
+def rendered():
+    """Each statement once, with what renders it."""
+    for what, arguments in [*of_gold(), *of_silver()]:
+        name, render = (what, getattr(sql, what)) if isinstance(what, str) else ("view", what)
+        yield render(*arguments), name
 
 
-@pytest.mark.parametrize("sql", CASES, ids=[f"{n}-{name}" for n, name in enumerate(CASES.values())])
-def test_a_macro_renders_sql_that_a_linter_accepts(sql):
-    assert faults_of(sql) == []
+CASES = dict(rendered())
+
+
+NAMES = [f"{number}-{name}" for number, name in enumerate(CASES.values())]
+
+
+@pytest.mark.parametrize("text", CASES, ids=NAMES)
+def test_a_statement_is_sql_that_a_linter_accepts(text):
+    assert faults_of(text) == []
 
 
 def test_a_column_of_each_type_renders_sql_that_a_linter_accepts():
@@ -189,29 +160,46 @@ def test_a_column_of_each_type_renders_sql_that_a_linter_accepts():
         for n, column in enumerate(columns[:3])
     ]
     wide = model(columns=[*gold_columns(node(columns=columns))], key=("c6",))
-    assert faults_of(MACROS.typed_changes(ROWS, wide)) == []
+    assert faults_of(sql.typed_changes(ROWS, wide)) == []
 
 
-def test_columns_are_protected_by_sql_that_a_linter_accepts(monkeypatch):
+def test_columns_are_protected_by_sql_that_a_linter_accepts():
     """Without a line of the layer, or with all of them done, nothing is done to the rows."""
-    assert MACROS.protected("given", "silver") == "select * from given"
+    nothing = Protection((), "0123456789abcdef")
+    assert sql.protected_rows("given", "silver", nothing) == "select * from given"
     lines = (Line(2, "o'brien", "", "a{b}*", "e.mail", "hash", "silver"),)
-    monkeypatch.setattr(ADAPTER, "lines", lines)
-    assert faults_of(MACROS.protected("given", "silver")) == []
-    assert "o\\'brien" in MACROS.protected("given", "silver")
-    assert MACROS.protected("given", "gold") == "select * from given"
-    assert MACROS.protected("given", "silver", 1) == "select * from given"
+    protection = Protection(lines, "0123456789abcdef")
+    protected = sql.protected_rows("given", "silver", protection)
+    assert faults_of(protected) == []
+    assert "o\\'brien" in protected
+    assert sql.protected_rows("given", "gold", protection) == "select * from given"
+    assert sql.protected_rows("given", "silver", protection, 1) == "select * from given"
 
 
 def test_a_fault_is_found():
-    sql = MACROS.merge_latest_rows(CURRENT, PARTIAL)
-    assert "PRS" in faults_of(sql.replace("using ", "usng "))[0]
+    merge = sql.merge_latest_rows(CURRENT, PARTIAL)
+    assert "PRS" in faults_of(merge.replace("using ", "usng "))[0]
+
+
+def test_a_name_that_nobody_gives_fails():
+    with pytest.raises(UndefinedError, match="'None' has no attribute 'model'"):
+        sql.new_typed_changes(None, "")
 
 
 def test_the_rows_as_of_two_times_are_those_of_a_function():
     now, then = "current_timestamp()", "timestamp '2026-11-01'"
-    one, two = (
-        " ".join(MACROS.as_of("gold.things", *times).split()) for times in [[then], [then, now]]
-    )
-    assert one.startswith("( select * from gold.things where (valid_from is null or valid_from <= ")
-    assert two == f"( select * from gold.things_as_known({then}, {now}) )"
+    one = sql.rows_as_of("gold.things", then)
+    two = sql.rows_as_of("gold.things", then, f"gold.things_as_known({then}, {now})")
+    start = "( select * from gold.things where (valid_from is null or valid_from <= "
+    assert " ".join(one.split()).startswith(start)
+    assert " ".join(two.split()) == f"( select * from gold.things_as_known({then}, {now}) )"
+
+
+def test_every_statement_is_rendered_by_some_run():
+    texts = [path.read_text() for path in FOLDER.glob("*.sql")]
+    written = {name for text in texts for name in re.findall(r"\{% macro (\w+)\(", text)}
+    used = {name for text in texts for name in re.findall(r"(?<!macro )\b(\w+)\(", text)}
+    python = "".join(path.read_text() for path in (PROJECT / "src").rglob("*.py"))
+    asked = set(re.findall(r"\bsql\.(\w+)", python))
+    assert written - used - asked == set()
+    assert {name for name in re.findall(r"\bsql\.(\w+)\(", python)} - written <= NOT_OURS

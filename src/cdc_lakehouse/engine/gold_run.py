@@ -1,0 +1,265 @@
+"""A run of a gold table: what is done in which order. `engine/sql` has the statements."""
+
+from dataclasses import replace
+
+from cdc_lakehouse.engine.changes import FEW, Changes, NewChanges, count_changes
+from cdc_lakehouse.engine.gold_table import GoldTable
+from cdc_lakehouse.engine.latest_changes import counts_of, query_of_latest
+from cdc_lakehouse.engine.moves_run import NEW_CHANGES, MovesRun, note
+from cdc_lakehouse.engine.rebuilds import PARTIAL_ROWS
+from cdc_lakehouse.engine.rendering import sql
+from cdc_lakehouse.engine.steps import (
+    NOT_WRITTEN,
+    NOTHING_NEW,
+    Ask,
+    CheckContract,
+    Commit,
+    Execute,
+    Expect,
+    Finish,
+    IsKnown,
+    Name,
+    Plan,
+    Remove,
+    Say,
+    Stage,
+)
+
+EVENTS = "silver.events"
+# Who follows rows has to know of each DROP, also of one that leaves the rows in gold.
+EVERY_DROP = "true"
+
+
+class GoldRun:
+    """What a run does with a gold table.
+
+    It gives queries these names: `new_changes`, what silver has for the table since its last run,
+    typed and staged where the run merges; `touched_changes`, of a history all changes of their
+    keys; `changed_rows`, what a MERGE writes; and those of `MovesRun`.
+    """
+
+    def __init__(self, table: GoldTable):
+        self.table = table
+
+    def steps(self) -> Plan[Changes | None]:
+        """Make the table and its views where they are missing, and write what is new for it.
+
+        Returns:
+            What the run has merged; None if it has built the table, or had nothing to merge.
+        """
+        yield from self._prepare()
+        table = self.table
+        if table.is_part and (table.read is None or table.read != table.last):
+            yield self._check_contract()
+            yield Finish(NOT_WRITTEN)
+        elif table.is_up_to_date:
+            yield Finish(NOTHING_NEW)
+        elif table.read is None:
+            yield from self._build()
+            if self._views_wait:
+                yield from self._make_views()
+            if self._functions_wait:
+                yield from self._make_functions()
+        else:
+            return (yield from self._merge())
+        return None
+
+    def _prepare(self) -> Plan[None]:
+        table = self.table
+        if table.said:
+            yield Say(table.said)
+        if table.is_replaced:
+            yield Remove(table.storage)
+        if not table.exists:
+            yield Execute(f"create schema if not exists {table.storage.schema}")
+            yield Execute(table.create)
+        if not table.needs_views:
+            return
+        if not self._views_wait:
+            yield from self._make_views()
+        elif (yield IsKnown(table.problems)):
+            # A run that is killed before it makes them leaves it to the next.
+            yield Execute(f"alter view {table.problems} set {table.unfinished}")
+        if not self._functions_wait:
+            yield from self._make_functions()
+            return
+        # They name the columns that the table gets; a run that is killed leaves none that are old.
+        for function in table.functions:
+            yield Execute(f"drop function if exists {function.relation}")
+
+    @property
+    def _views_wait(self) -> bool:
+        """Whether the views name columns that the table has only once it is built again."""
+        table = self.table
+        is_judged = table.rebuild and bool(table.model.row_rules)
+        return table.needs_views and (is_judged or table.is_of_older_layout)
+
+    @property
+    def _functions_wait(self) -> bool:
+        """Whether the functions name columns that the table or its views do not have yet."""
+        return self.table.needs_views and (self._views_wait or bool(self.table.altered))
+
+    def _make_views(self) -> Plan[None]:
+        """Make the views; a view keeps the settings of Spark with which it was made."""
+        table = self.table
+        for view in table.views:
+            yield Execute(view.statement(table), view.relation, view.values)
+        if not table.model.row_rules:
+            # They are of rules that the model had.
+            for relation in (table.accounting, table.held, table.judged):
+                if (yield IsKnown(relation)):
+                    yield Execute(f"drop view {relation}")
+
+    def _make_functions(self) -> Plan[None]:
+        for function in self.table.functions:
+            yield Execute(function.statement(self.table), values=function.values)
+
+    def _check_contract(self) -> CheckContract:
+        model = self.table.model
+        query = (
+            f"select * except ({model.unmerged_names}), {model.no_problems} as _problems from (\n"
+            f"{model.sql}\n)"
+        )
+        return CheckContract(model.contract, query)
+
+    def _build(self) -> Plan[None]:
+        """Write all rows of a table that is new or built again."""
+        table = self.table
+        new = yield from self._find_new_changes()
+        yield self._check_contract()
+        yield Name("new_changes", sql.new_changes(table))
+        changes = sql.typed_changes(NEW_CHANGES, table.model)
+        found = yield from self._look_at_images(new)
+        if found.is_partial or found.replaced_rows:
+            everything = sql.with_drops(changes, table, EVERY_DROP)
+            found = yield from MovesRun(table).follow(found, everything)
+        changes = sql.with_drops(changes, table, self._drops(new))
+        rows = yield from self._rows_to_write(found, self._completed(changes, found))
+        if table.model.options.retention:
+            rows = sql.without_expired_tombstones(rows, table.model)
+        yield self._commit(table.write(rows, found.noted))
+
+    def _merge(self) -> Plan[Changes | None]:
+        """Merge what silver has settled since the last run, and return what it was."""
+        table = self.table
+        new = yield from self._find_new_changes()
+        if not new.most:
+            yield self._commit(table.commit_only)
+            return None
+        yield Stage("new_changes", sql.new_typed_changes(table, self._drops(new)))
+        found, changes = (yield from self._look_at_new_changes(new)), NEW_CHANGES
+        moves = MovesRun(table)
+        if (yield from moves.are_among(found)):
+            everything = sql.new_typed_changes(table.everything, EVERY_DROP)
+            found = yield from moves.follow(found, everything)
+        if found.follows_moves:
+            yield Stage("new_changes", self._completed(changes, found))
+            found = yield from moves.count_again(found)
+        else:
+            changes = self._completed(changes, found)
+        if not found.count:
+            yield self._commit(table.commit_only)
+            return None
+        if found.truncates and not table.needs_views:
+            yield from self._make_views()  # those of an earlier version know no extracts
+        rows = yield from self._rows_to_write(found, changes)
+        if table.model.options.retention:
+            rows = sql.and_expired_tombstones(rows, table, found)
+        yield Stage("changed_rows", rows)
+        merge = sql.merge_versions if table.model.is_history else sql.merge_latest_rows
+        yield self._commit(merge(table, found), is_staged=True)
+        return found
+
+    def _drops(self, new: NewChanges) -> str:
+        """The condition on the markers of a DROP that the table stores; empty if it stores none."""
+        return new.drops if self.table.model.options.applies_drops else ""
+
+    def _completed(self, changes: str, found: Changes) -> str:
+        """Changes with the columns that they leave as they are, and moved rows followed."""
+        if found.is_partial:
+            changes = sql.partial_changes(changes, self.table.model)
+        if found.follows_moves:
+            changes = sql.with_followed_changes(changes, self.table.model)
+        return changes
+
+    def _rows_to_write(self, found: Changes, changes: str) -> Plan[str]:
+        """Of a current state the last change of each key, of a history all, with their times."""
+        table = self.table
+        if not table.model.is_history:
+            latest: str = sql.latest_rows(changes, table.model, found)
+            return latest
+        if table.keeps_times:
+            changes = sql.known_as_before(changes, table)
+        touched = sql.changes_of_touched_keys(changes, table, found)
+        if table.read is not None:
+            # Several parts of the next query read them, and Spark would plan them for each.
+            yield Stage("touched_changes", touched)
+            touched = "select * from touched_changes"
+        versions: str = sql.versions_of_rows(touched, table, found)
+        return versions
+
+    def _commit(self, statement: str, is_staged: bool = False) -> Commit:
+        """The statement that writes the table, and how far silver is read with it."""
+        table = self.table
+        assert table.last is not None  # else there was nothing to write
+        return Commit(
+            statement, table.storage, EVENTS, table.last, table.rebuild, is_staged, table.commit
+        )
+
+    def _find_new_changes(self) -> Plan[NewChanges]:
+        """Return what silver has for the table.
+
+        The runs of silver have left it; of a table that is too far behind, silver.events is asked.
+        From here on queries are compiled, or interpreted if there is little to do.
+        """
+        table = self.table
+        counted = table.changes
+        if counted is None:
+            names = sql.names_of_dropped_table()
+            query = query_of_latest(EVENTS, -1 if table.read is None else table.read, names)
+            counted = counts_of((yield Ask(query, once=True)))
+        new = NewChanges(tuple(each for each in counted if table.model.reads_table(each.source)))
+        if table.read is None:
+            yield Expect(table.storage)
+        elif new.most:
+            yield Expect(table.storage, new.most)
+        return new
+
+    def _look_at_images(self, new: NewChanges) -> Plan[Changes]:
+        """Tell whether changes of a table that is built are partial, or may change the key.
+
+        Only their images tell. A table without updates has no such changes.
+        """
+        if not new.has_updates:
+            return Changes()
+        partial, replaced = f"count_if({self.table.model.is_partial})", "count_if(_is_replaced)"
+        (row,) = yield Ask(f"select {partial}, {replaced} from new_changes")
+        found = Changes(partial_changes=row[0], replaced_rows=row[1], is_partial=row[0] > 0)
+        return (yield from self._note_partial(found)) if found.is_partial else found
+
+    def _look_at_new_changes(self, new: NewChanges) -> Plan[Changes]:
+        """Count what the changes of a run that merges are; they are staged, their values typed."""
+        found = yield from count_changes(self.table.model.key, new.most <= FEW)
+        found = replace(found, has_halves=new.has_halves)
+        if found.partial_changes:
+            return (yield from self._note_partial(replace(found, is_partial=True)))
+        return replace(found, is_partial=(yield from self._has_partial_rows()))
+
+    def _note_partial(self, found: Changes) -> Plan[Changes]:
+        for column, names in self.table.model.made_of_several.items():
+            yield Say(
+                f"{self.table.view}: updates carry a part of a row, and {column} is made from "
+                f"several columns of the source ({', '.join(names)}): it is null where an update "
+                "has some of them. Declare it as a derived column, computed after the merge."
+            )
+        return (yield from note(self.table, found, {PARTIAL_ROWS: "some"}))
+
+    def _has_partial_rows(self) -> Plan[bool]:
+        """Whether some stored row has columns that are older than itself.
+
+        Most tables never had one, and say so.
+        """
+        if self.table.properties.get(PARTIAL_ROWS) == "none":
+            return False
+        condition = "_column_sequences is not null"
+        return bool((yield Ask(f"select 1 from {self.table.storage} where {condition} limit 1")))

@@ -1,0 +1,37 @@
+"""The statements of `engine/sql`, rendered with what a plan says of a table.
+
+`sql.latest_rows(changes, model, found)` is the macro of that name; each file says what its macros
+return. A name that a macro reads and nobody gives fails, as does a macro that is not there.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from cdc_lakehouse.engine.order import order_columns, removed_by
+from cdc_lakehouse.sql import quoted
+
+FOLDER = Path(__file__).parent / "sql"
+
+
+class Statements:
+    """All macros of `engine/sql`, by their names."""
+
+    def __getattr__(self, name: str) -> Callable[..., str]:
+        return lambda *given: getattr(_module(), name)(*given)
+
+
+sql = Statements()
+
+
+@cache
+def _module() -> Any:
+    """The macros, compiled when the first statement is rendered: a run without news needs none."""
+    environment = Environment(undefined=StrictUndefined, extensions=["jinja2.ext.do"])
+    environment.filters["quoted"] = quoted
+    environment.globals |= {"order_columns": order_columns, "removed_by": removed_by}
+    texts = [path.read_text() for path in sorted(FOLDER.glob("*.sql"))]
+    return environment.from_string("".join(texts)).make_module()

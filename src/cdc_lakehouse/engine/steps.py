@@ -1,0 +1,148 @@
+"""What a run does, one step after another: values, which the adapter executes.
+
+A plan is a generator of steps that is sent the answer of each. So what a run decides can be tested
+with answers that a test makes up, and `lakehouse plan` prints what a run would do.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+from dbt.adapters.base.relation import BaseRelation
+
+# How a run ends that had nothing to do, or was given a part of its sources only.
+NOTHING_NEW, NOT_WRITTEN = "NOTHING NEW", "NOT WRITTEN"
+
+
+@dataclass(frozen=True)
+class Say:
+    """Tell a person why the run does more than usual."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Name:
+    """Give a query a name; it is analysed once, however often it is read."""
+
+    view: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Run a query and keep its rows under a name.
+
+    A write plans its source twice, a MERGE many times; that of staged rows is nothing.
+    """
+
+    view: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Give rows that Python has worked out a name."""
+
+    view: str
+    schema: str
+    rows: Sequence[tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Ask a question; it is answered with rows. `once`: several tables of a run ask the same."""
+
+    sql: str
+    once: bool = False
+
+
+@dataclass(frozen=True)
+class IsKnown:
+    """Ask the metastore whether it knows a view; it is answered with a truth."""
+
+    relation: BaseRelation
+
+
+@dataclass(frozen=True)
+class Expect:
+    """Let Spark compile the queries that come, or interpret them where there is little to do.
+
+    `changes`: how many are merged into `table`; None of all that silver has.
+    """
+
+    table: BaseRelation
+    changes: int | None = None
+
+
+@dataclass(frozen=True)
+class Execute:
+    """Run a statement that makes or drops a view or a function, or sets properties.
+
+    `noted`: the view of which the run notes the text. `values`: settings for this statement.
+    """
+
+    sql: str
+    noted: BaseRelation | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Remove:
+    """Drop a table and its files."""
+
+    table: BaseRelation
+
+
+@dataclass(frozen=True)
+class CheckContract:
+    """Compare the columns of a query with those that the YAML of its model declares."""
+
+    columns: Mapping[str, Mapping[str, Any]]
+    sql: str
+
+
+@dataclass(frozen=True)
+class Commit:
+    """Write a table, and note in the same commit up to which version it has read a source.
+
+    Attributes:
+        rebuild: whether the table gets other rows, and may read the same again.
+        is_staged: whether a MERGE can read its source as it is.
+        commit: the identifier of that version of the source; None if it is not known.
+    """
+
+    sql: str
+    table: BaseRelation
+    source: str
+    version: int
+    rebuild: bool = False
+    is_staged: bool = False
+    commit: str | None = None
+
+
+@dataclass(frozen=True)
+class Finish:
+    """End without a commit: NOTHING_NEW or NOT_WRITTEN."""
+
+    message: str
+
+
+Reading: TypeAlias = Name | Stage | Keep | Ask | IsKnown | Expect
+Writing: TypeAlias = Execute | Remove | Commit
+Step: TypeAlias = Reading | Writing | Say | CheckContract | Finish
+# What a run of the steps comes to.
+Result = TypeVar("Result")
+Plan: TypeAlias = Generator[Step, Any, Result]
+
+
+def follow(plan: Plan[Result], do: Callable[[Step], Any]) -> Result:
+    """Let `do` execute each step of a plan, and send the plan its answer."""
+    answer = None
+    while True:
+        try:
+            step = plan.send(answer)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        answer = do(step)

@@ -1,0 +1,134 @@
+"""Execute the steps of a run, in the session of the thread that dbt has given to its model."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.events.logging import AdapterLogger
+
+from cdc_lakehouse.delta.commit import set_for_one_statement
+from cdc_lakehouse.delta.log import bytes_since
+from cdc_lakehouse.engine.steps import (
+    NOT_WRITTEN,
+    Ask,
+    CheckContract,
+    Commit,
+    Execute,
+    Expect,
+    Finish,
+    IsKnown,
+    Keep,
+    Name,
+    Remove,
+    Say,
+    Stage,
+    Step,
+)
+from cdc_lakehouse.runtime.session import FEW_ROWS, FEW_STORED_BYTES, compile_plans
+from dbt.adapters.lakehouse.protection import ProtectionAdapter
+from dbt.adapters.lakehouse.tables import folder_of
+
+# What dbt gives a materialization, by name: its functions and the macros of the project.
+Context = Mapping[str, Callable[..., Any]]
+
+logger = AdapterLogger("Lakehouse")
+
+
+class Execution:
+    """What a run does with Spark and tells dbt.
+
+    Args:
+        context: that in which dbt renders the model.
+    """
+
+    def __init__(self, adapter: ProtectionAdapter, context: Context):
+        self.adapter, self.context = adapter, context
+
+    def do(self, step: Step) -> Any:
+        """Execute a step, and return its answer."""
+        adapter = self.adapter
+        match step:
+            case Say():
+                self.say(step.text)
+            case Name():
+                adapter.name_query(step.view, step.sql)
+            case Stage():
+                adapter.stage(step.view, step.sql)
+            case Keep():
+                adapter.name_rows(step.view, step.schema, list(step.rows))
+            case Ask():
+                return adapter.rows_asked_once(step.sql) if step.once else adapter.rows(step.sql)
+            case IsKnown():
+                return adapter.is_known(step.relation)
+            case Expect():
+                self._expect(step.table, step.changes)
+            case Execute():
+                with set_for_one_statement(adapter.spark, step.values):
+                    adapter.execute(step.sql)
+                if step.noted:
+                    adapter.note_text(step.noted)
+            case Remove():
+                adapter.remove_table(step.table)
+            case CheckContract():
+                self.check_contract(step.sql, step.columns)
+            case Commit():
+                self.commit(step)
+            case Finish():
+                self.finish(step.message)
+        return None
+
+    def say(self, text: str) -> None:
+        """Tell a person a sentence."""
+        logger.info(text)
+
+    def check_contract(
+        self, sql: str, columns: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> None:
+        """Stop with dbt's table of differences unless a query has the columns of the YAML.
+
+        Args:
+            columns: those to compare with; None for all that the YAML declares.
+        """
+        if columns is not None:
+            model: Any = self.context["model"]
+            model.update(columns=columns)
+        self.context["get_assert_columns_equivalent"](sql)
+
+    def commit(self, step: Commit, row_by_row: bool = False) -> None:
+        """Write a table, and tell dbt."""
+        self.write(step.sql)
+        response = self.adapter.write_and_commit(
+            step.sql,
+            step.table,
+            step.source,
+            step.version,
+            rebuild=step.rebuild,
+            row_by_row=row_by_row,
+            is_staged=step.is_staged,
+            commit=step.commit,
+        )
+        self.store(response)
+
+    def store(self, response: AdapterResponse) -> None:
+        """Tell dbt how the statement of a model has ended."""
+        self.context["store_result"]("main", response=response)
+
+    def write(self, statement: str) -> None:
+        """Let dbt keep a statement in its target folder."""
+        self.context["write"](statement)
+
+    def finish(self, message: str) -> None:
+        """Tell dbt that a model had nothing to do, or was not written."""
+        if message == NOT_WRITTEN:
+            self.adapter.say_not_written(self.context["this"])
+        self.context["store_raw_result"]("main", message=message, code=message, rows_affected="0")
+
+    def _expect(self, table: BaseRelation, changes: int | None) -> None:
+        adapter = self.adapter
+        if changes is None:
+            adapter.expect_rows_since(adapter.events, None)
+            return
+        size = bytes_since(folder_of(table), None)
+        are_few = changes <= FEW_ROWS and size is not None and size <= FEW_STORED_BYTES
+        compile_plans(adapter.spark, not are_few)

@@ -1,0 +1,113 @@
+"""What a run of a gold table does, step by step, with answers that a test makes up; no Spark."""
+
+import pytest
+from golden import FOLDER, orders, shapes, steps_of, with_rules
+from test_rendering import faults_of
+
+from cdc_lakehouse.engine.steps import (
+    NOT_WRITTEN,
+    NOTHING_NEW,
+    Ask,
+    CheckContract,
+    Commit,
+    Execute,
+    Expect,
+    Finish,
+    IsKnown,
+    Name,
+    Remove,
+    Say,
+    Stage,
+)
+
+SHAPES = shapes()
+
+
+def kinds(steps):
+    """What a run does, without what it expects of Spark."""
+    return [type(step) for step in steps if not isinstance(step, (Expect, IsKnown))]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_statements_of_a_model_are_those_that_are_checked_in(name):
+    """If they have changed on purpose: python tests/support/golden.py, and read the difference."""
+    assert SHAPES[name] == (FOLDER / name).read_text()
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_checked_in_statements_are_sql_that_a_linter_accepts(name):
+    blocks = [block.strip().rstrip(";") for block in SHAPES[name].split(";\n") if block.strip()]
+    faults = {}
+    for block in blocks:
+        said, _, text = block.partition("\n")
+        faults[said] = faults_of(text)
+    assert {said: found for said, found in faults.items() if found} == {}
+
+
+def test_files_of_statements_are_those_of_the_shapes():
+    assert {path.name for path in FOLDER.glob("*")} == set(SHAPES)
+
+
+def test_a_run_that_merges_stages_asks_stages_and_commits_once():
+    steps = steps_of(orders())
+    assert kinds(steps) == [Stage, Ask, Stage, Commit]
+    assert [step.view for step in steps if isinstance(step, Stage)] == [
+        "new_changes",
+        "changed_rows",
+    ]
+    commit = steps[-1]
+    assert (commit.source, commit.version, commit.rebuild) == ("silver.events", 7, False)
+    assert str(commit.table) == "gold_storage.things"
+
+
+def test_a_run_of_a_history_stages_the_changes_of_its_keys():
+    views = [step.view for step in steps_of(orders("history")) if isinstance(step, Stage)]
+    assert views == ["new_changes", "touched_changes", "changed_rows"]
+
+
+def test_a_partial_change_is_noted_before_the_rows_are_written():
+    steps = steps_of(orders(), partial_changes=1)
+    noted = [n for n, step in enumerate(steps) if isinstance(step, Execute)]
+    assert "cdc_lakehouse.partial_rows" in steps[noted[0]].sql
+    assert noted[0] < len(steps) - 1 and isinstance(steps[-1], Commit)
+
+
+def test_a_view_has_one_meaning_in_a_run():
+    """But for the changes of a run that follows moves, which are staged again without them."""
+    for shape in (orders(), orders("history"), with_rules(orders())):
+        names = [s.view for s in steps_of(shape) if isinstance(s, (Stage, Name))]
+        assert len(names) == len(set(names))
+
+
+def test_a_new_table_is_made_checked_and_written():
+    plan = orders(read=None, properties={}, needs_views=True)
+    steps = steps_of(plan)
+    runs = [step.sql.split("\n")[0] for step in steps if isinstance(step, Execute)]
+    assert runs[0] == "create schema if not exists gold_storage"
+    assert runs[1].startswith("create table gold_storage.things")
+    assert [step for step in steps if isinstance(step, CheckContract)]
+    (commit,) = [step for step in steps if isinstance(step, Commit)]
+    assert commit.sql.startswith("insert into gold_storage.things")
+
+
+def test_a_table_of_another_materialization_is_removed_first():
+    plan = orders(read=None, properties={}, is_replaced=True, said="is made anew")
+    assert kinds(steps_of(plan))[:2] == [Say, Remove]
+
+
+def test_a_run_without_news_ends_at_once():
+    (step,) = steps_of(orders(read=7))
+    assert step == Finish(NOTHING_NEW)
+
+
+def test_a_part_of_the_sources_is_checked_and_not_written():
+    steps = steps_of(orders(read=None, is_part=True))
+    assert kinds(steps) == [CheckContract, Finish]
+    assert steps[-1] == Finish(NOT_WRITTEN)
+
+
+def test_changes_of_other_tables_are_noted_as_read():
+    steps = steps_of(orders(changes=[]))
+    assert steps == [Finish(NOTHING_NEW)]
+    (step,) = [step for step in steps_of(orders(changes=None)) if isinstance(step, Commit)]
+    assert step.sql.startswith("update gold_storage.things")
