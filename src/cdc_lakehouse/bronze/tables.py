@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from cdc_lakehouse.delta.log import is_table, transaction_version
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.package import BUILT_BY, RELEASE
+from cdc_lakehouse.runtime.jvm import external_catalog
 from cdc_lakehouse.runtime.locks import hold_bronze
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.sql import identifier, quoted
@@ -143,7 +144,7 @@ def attach_tables(spark: SparkSession) -> None:
                 # Where the metastore is shared, two may do this at once.
                 if not spark.catalog.tableExists(f"bronze.{name}"):
                     raise
-    catalog = spark._jsparkSession.sharedState().externalCatalog()
+    catalog = external_catalog(spark)
     location = catalog.getTable("bronze", MESSAGES).location()
     folder = folder_of(MESSAGES)
     named = location.getPath() if isinstance(folder, Path) else location.toString()

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from cdc_lakehouse.delta.log import delta_log
 from cdc_lakehouse.delta.past import note_of
-from cdc_lakehouse.runtime.jvm import jvm_of
+from cdc_lakehouse.runtime.jvm import java_frame, jvm_of
 from cdc_lakehouse.storage.files import Location
 
 
@@ -36,7 +36,7 @@ class Append:
         Raises:
             Py4JJavaError: a row breaks a constraint of the table.
         """
-        written = self._collections.asJava(self._transaction.writeFiles(rows._jdf))
+        written = self._collections.asJava(self._transaction.writeFiles(java_frame(rows)))
         self._files |= {file.path().rpartition("/")[2]: file for file in written}
 
     def rows(self, names: Iterable[str] | None = None) -> DataFrame:

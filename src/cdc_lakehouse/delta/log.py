@@ -8,7 +8,7 @@ from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.runtime.jvm import jvm_of
+from cdc_lakehouse.runtime.jvm import java_session, jvm_of
 from cdc_lakehouse.storage.files import Location
 
 LOG = "_delta_log"  # the folder of a table that holds its commits
@@ -240,9 +240,9 @@ def write_beside(spark: SparkSession, path: Location, name: str, text: str) -> N
 def delta_log(spark: SparkSession, path: Location) -> JavaObject:
     """Return Delta's object for a table's log, which has not looked for new commits."""
     # Delta reads a checkpoint lazily, in the session of the thread, which no query may have set.
-    jvm_of(spark).org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
+    jvm_of(spark).org.apache.spark.sql.classic.SparkSession.setActiveSession(java_session(spark))
     return jvm_of(spark).org.apache.spark.sql.delta.DeltaLog.forTable(
-        spark._jsparkSession, str(path)
+        java_session(spark), str(path)
     )
 
 

@@ -125,6 +125,14 @@ def commit_only(table: str) -> str:
     return f"update {table} set _sequence = _sequence where false"
 
 
+def comment_of(column: Definition) -> str:
+    """Return the comment of a column, cut between words if it is too long for one."""
+    text = str(column.get("description") or "").strip()
+    if len(text) <= LONGEST_COMMENT:
+        return text
+    return text[: LONGEST_COMMENT - 3].rsplit(" ", 1)[0] + "..."
+
+
 def _constraint(column: Definition, place: int) -> str:
     """The name and the condition of one of a column's constraints."""
     constraint = column["constraints"][place]
@@ -137,16 +145,9 @@ def _constraint(column: Definition, place: int) -> str:
 
 def _definition(column: Definition) -> str:
     constraints = [each["type"] for each in column.get("constraints") or ()]
-    comment = (column.get("description") or "").strip()
+    comment = comment_of(column)
     return (
         f"{identifier(column['name'])} {column['data_type']}"
         + (" not null" if "not_null" in constraints else "")
-        + (f" comment {quoted(_shortened(comment))}" if comment else "")
+        + (f" comment {quoted(comment)}" if comment else "")
     )
-
-
-def _shortened(text: str) -> str:
-    """The text, cut between words if it is too long for a comment."""
-    if len(text) <= LONGEST_COMMENT:
-        return text
-    return text[: LONGEST_COMMENT - 3].rsplit(" ", 1)[0] + "..."

@@ -53,12 +53,13 @@ class GoldModel:
     def definition(self) -> str:
         """A name for all that decides what the table holds.
 
-        Notes in the SQL, blanks and line ends do not.
+        Notes in the SQL, blanks and line ends do not, nor how its rows are arranged.
         """
         lines = [line for line in self.sql.splitlines() if not line.strip().startswith("--")]
         words = [word for line in lines for word in line.split()]
         sources = [quoted(c.source) + (" inferred" if c.is_inferred else "") for c in self.columns]
-        said = [words, list(self.key_names), dict(self.options.values), sources, *self.protected]
+        options = {**self.options.values, "cluster_by": []}
+        said = [words, list(self.key_names), options, sources, *self.protected]
         return hashlib.md5(json.dumps(said).encode()).hexdigest()
 
     @property

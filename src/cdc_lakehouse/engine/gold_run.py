@@ -73,6 +73,8 @@ class GoldRun:
         if not table.exists:
             yield Execute(f"create schema if not exists {table.storage.schema}")
             yield Execute(table.create)
+        for statement in table.alterations:
+            yield Execute(statement)
         if not table.needs_views:
             return
         if not self._views_wait:

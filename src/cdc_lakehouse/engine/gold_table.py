@@ -7,6 +7,7 @@ from dbt.adapters.base.relation import BaseRelation
 
 from cdc_lakehouse.delta import statements
 from cdc_lakehouse.engine import typed_values
+from cdc_lakehouse.engine.alterations import clustering
 from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.columns import IDENTITY, KNOWN_AT, VERSION_COLUMNS
 from cdc_lakehouse.engine.gold_model import GoldModel
@@ -20,7 +21,6 @@ from cdc_lakehouse.engine.gold_relations import (
 )
 from cdc_lakehouse.engine.judged_rows import NULL_FOR_FAILURE, RULES, JudgedRows
 from cdc_lakehouse.engine.latest_changes import TableChanges
-from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
 from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, PARTIAL_MOVES, PARTIAL_ROWS
 from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.package import BUILT_BY, RELEASE
@@ -44,6 +44,7 @@ class GoldTable:
         altered: the columns in which the table that is there differs from its definition.
         commit: the identifier of the commit `last` of bronze; None if it is not known.
         is_replaced: whether a table of another materialization is there, which is removed first.
+        alterations: the statements that bring the table that is there in line with its model.
     """
 
     model: GoldModel
@@ -59,6 +60,7 @@ class GoldTable:
     altered: Sequence[str] = ()
     commit: str | None = None
     is_replaced: bool = False
+    alterations: tuple[str, ...] = ()
 
     @property
     def exists(self) -> bool:
@@ -250,6 +252,7 @@ class GoldTable:
             BUILT_BY: RELEASE,
             PARTIAL_ROWS: "none",
             PARTIAL_MOVES: "none",
+            **clustering(self.model.options.values["cluster_by"]),
         }
 
     @property
@@ -261,22 +264,6 @@ class GoldTable:
     def commit_only_plain(self) -> str:
         """The statement that only notes what the copy for other readers has."""
         return statements.commit_only(str(self.plain))
-
-    def replace_plain(self, further: Mapping[str, str]) -> str:
-        """The statement that writes the copy whole.
-
-        Deletion vectors, clustering and the like are features that a reader may not have.
-
-        Args:
-            further: properties of the copy, as those of a change feed.
-        """
-        properties = {"delta.enableDeletionVectors": "false", KIND: PLAIN_TABLE, **further}
-        if digest := self.judged_rows.digest:
-            properties[RULES] = digest
-        return (
-            f"create or replace table {self.plain}\nusing delta\n"
-            f"{statements.settings(properties)}\nas select * from {self.view}"
-        )
 
     @property
     def create(self) -> str:

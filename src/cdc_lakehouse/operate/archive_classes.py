@@ -7,6 +7,7 @@ import tempfile
 
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.runtime.class_archive import ARCHIVE
+from cdc_lakehouse.runtime.jvm import gateway_of
 from cdc_lakehouse.runtime.session import open_session
 from cdc_lakehouse.runtime.settings import settings
 
@@ -56,7 +57,7 @@ def _train() -> None:
     bronze.attach_tables(spark)
     for statement in STATEMENTS:
         spark.sql(statement).collect()
-    gateway = spark.sparkContext._gateway
+    gateway = gateway_of(spark.sparkContext)
     assert gateway is not None  # Spark runs
     spark.stop()
     gateway.shutdown()

@@ -6,13 +6,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf
 
 from cdc_lakehouse.errors import cannot_write
 from cdc_lakehouse.runtime import class_archive, spark_log, standalone
 from cdc_lakehouse.runtime.jars import installed_jars
 from cdc_lakehouse.runtime.java import find_java, java_locale
 from cdc_lakehouse.runtime.java_environment import give_to_hadoop, hidden_from_java
+from cdc_lakehouse.runtime.jvm import (
+    forget_java,
+    gateway_of_process,
+    java_context,
+    java_of_process,
+    running_context,
+    start_java,
+)
 from cdc_lakehouse.runtime.worker_packages import python_of_workers
 from cdc_lakehouse.storage.files import make_folder
 from cdc_lakehouse.storage.objects import Hadoop
@@ -86,32 +94,33 @@ def hadoop(work: Path, scheme: str) -> Hadoop:
     Raises:
         LakehouseError: no usable Java, or the jars of the scheme have not been fetched.
     """
-    context = SparkContext._active_spark_context
+    context, jvm = running_context(), java_of_process()
     if context is not None:
-        return Hadoop(SparkContext._jvm, context._jsc.hadoopConfiguration())
-    if SparkContext._gateway is None:
+        return Hadoop(jvm, java_context(context).hadoopConfiguration())
+    if gateway_of_process() is None:
         prepare_java()
         conf = SparkConf(loadDefaults=False)
         for name, value in driver_settings(work, scheme, is_long=True).items():
             conf.set(name, value)
         log = make_folder(work) / "spark.log"
         with standard_error_to(log), java_locale(), hidden_from_java():
-            SparkContext._ensure_initialized(conf=conf)
-    assert SparkContext._jvm is not None  # it has just been started
-    spark = SparkContext._jvm.org.apache.spark
+            start_java(conf)
+    jvm = java_of_process()
+    assert jvm is not None  # it has just been started
+    spark = jvm.org.apache.spark
     configuration = spark.deploy.SparkHadoopUtil.get().newConfiguration(spark.SparkConf())
     give_to_hadoop(configuration)
-    return Hadoop(SparkContext._jvm, configuration)
+    return Hadoop(jvm, configuration)
 
 
 def end_java() -> None:
     """End the Java that was started to ask object storage, unless Spark has started in it."""
-    gateway = SparkContext._gateway
-    if gateway is None or SparkContext._active_spark_context is not None:
+    gateway = gateway_of_process()
+    if gateway is None or running_context() is not None:
         return
     gateway.shutdown()
     gateway.proc.stdin.close()  # it ends with it
-    SparkContext._gateway = SparkContext._jvm = None
+    forget_java()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.package import sources
 from cdc_lakehouse.runtime.java_environment import give_to_functions
-from cdc_lakehouse.runtime.jvm import jvm_of
+from cdc_lakehouse.runtime.jvm import java_session, jvm_of
 
 PACKAGE = "udfs"
 
@@ -66,7 +66,7 @@ def open_package(project_dir: Path) -> list[Path]:
 
 
 def _inject(spark: SparkSession) -> None:
-    jvm, session = jvm_of(spark), spark._jsparkSession
+    jvm, session = jvm_of(spark), java_session(spark)
     registry = session.sessionState().functionRegistry()
     identifier = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier
     some = jvm.scala.Option.apply

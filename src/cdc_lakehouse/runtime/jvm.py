@@ -1,7 +1,15 @@
-"""The Java of a session."""
+"""The Java of a session: all that this project needs of PySpark 4.2 that has no public name.
 
-from py4j.java_gateway import JVMView
-from pyspark.sql import SparkSession
+PySpark asks Java for what it does, and gives no public way to the objects behind. No other module
+names a private attribute of PySpark, so that another release of it is looked at in one place.
+"""
+
+from subprocess import Popen
+from typing import Any
+
+from py4j.java_gateway import JavaGateway, JavaObject, JVMView
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import DataFrame, SparkSession
 
 
 def jvm_of(spark: SparkSession) -> JVMView:
@@ -9,3 +17,67 @@ def jvm_of(spark: SparkSession) -> JVMView:
     jvm = spark._jvm
     assert jvm is not None
     return jvm
+
+
+def java_session(spark: SparkSession) -> JavaObject:
+    """Return the session itself: of its state and its sessions Python knows little."""
+    return spark._jsparkSession
+
+
+def java_context(context: SparkContext) -> JavaObject:
+    """Return the context itself: Hadoop's configuration, executors, whether it has stopped."""
+    return context._jsc
+
+
+def java_frame(rows: DataFrame) -> JavaObject:
+    """Return the rows as Java has them: their plan, and what Delta's own classes take."""
+    return rows._jdf
+
+
+def external_catalog(spark: SparkSession) -> JavaObject:
+    """Return what the metastore knows, without a query, which the public catalog takes."""
+    return java_session(spark).sharedState().externalCatalog()
+
+
+def running_context() -> SparkContext | None:
+    """Return the context that this process runs, and start none, as the public way does."""
+    return SparkContext._active_spark_context
+
+
+def start_java(conf: SparkConf) -> None:
+    """Start Java, and no Spark in it; the Spark that starts later is in the same Java."""
+    SparkContext._ensure_initialized(conf=conf)
+
+
+def java_of_process() -> JVMView | None:
+    """Return what names the classes of the Java that this process has started."""
+    return SparkContext._jvm
+
+
+def gateway_of_process() -> JavaGateway | None:
+    """Return the connection to the Java that this process uses; None before it does."""
+    return SparkContext._gateway
+
+
+def gateway_of(context: SparkContext) -> JavaGateway:
+    """Return the connection to the Java of a context."""
+    gateway = context._gateway
+    assert gateway is not None
+    return gateway
+
+
+def forget_java() -> None:
+    """Let the next Spark start a Java of its own."""
+    SparkContext._gateway = SparkContext._jvm = None
+
+
+def java_process() -> "Popen[bytes] | None":
+    """Return the process of Java, if this one has started it."""
+    process: Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)
+    return process
+
+
+def say_nothing_of_accumulators(context: SparkContext) -> None:
+    """Let PySpark print no stack if Java ends, beside the error of whoever called Java."""
+    server: Any = context._accumulatorServer
+    server.handle_error = lambda *_: None

@@ -17,10 +17,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pyspark import SparkContext
-
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime.jvm import java_process
 from cdc_lakehouse.runtime.paths import lakehouse_dir
+from cdc_lakehouse.runtime.shown_command import shown_command
 from cdc_lakehouse.storage.files import renew, write_whole
 
 FOLDER = "leases"
@@ -72,8 +72,7 @@ class Lease:
         self._path.unlink(missing_ok=True)
 
     def _write(self) -> None:
-        command = " ".join([os.path.basename(sys.argv[0]), *sys.argv[1:]])[:200]
-        holder = f"process {os.getpid()} of {socket.gethostname()} ({command})"
+        holder = f"process {os.getpid()} of {socket.gethostname()} ({shown_command()})"
         about = {
             "token": TOKEN,
             "machine": _machine(),
@@ -138,7 +137,7 @@ class Lease:
             file=sys.stderr,
             flush=True,
         )
-        if java := getattr(SparkContext._gateway, "proc", None):
+        if java := java_process():
             java.kill()
         os._exit(1)
 

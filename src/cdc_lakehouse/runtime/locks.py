@@ -15,6 +15,7 @@ from cdc_lakehouse.runtime import leases, shared_metastore
 from cdc_lakehouse.runtime.leases import Lease
 from cdc_lakehouse.runtime.paths import lakehouse_dir, storage_scheme, work_dir
 from cdc_lakehouse.runtime.shared_metastore import SharedMetastore
+from cdc_lakehouse.runtime.shown_command import shown_command
 from cdc_lakehouse.storage.files import make_folder
 
 FOLDER = "locks"
@@ -162,7 +163,7 @@ def _flock(name: str, remedy: str) -> IO[str]:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         lock.truncate(0)
-        lock.write(f"process {os.getpid()} ({' '.join(sys.argv)[:200]})")
+        lock.write(f"process {os.getpid()} ({shown_command()})")
         lock.flush()
     except BlockingIOError:
         lock.seek(0)

@@ -16,7 +16,7 @@ from typing import TextIO
 
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.runtime.jvm import jvm_of
+from cdc_lakehouse.runtime.jvm import java_session, jvm_of
 from cdc_lakehouse.runtime.session import gone_java
 
 TERMINAL_SECONDS = 0.5  # between two looks at the work
@@ -144,7 +144,7 @@ def rows_read(spark: SparkSession) -> Callable[[], int]:
     def look() -> int:
         if gone_java():
             return 0
-        store = spark._jsparkSession.sparkContext().statusStore()
+        store = java_session(spark).sparkContext().statusStore()
         writer = jvm_of(spark).org.apache.spark.status.api.v1.JacksonMessageWriter().mapper()
         stages = json.loads(writer.writeValueAsString(store.activeStages()))
         return max((stage["inputRecords"] for stage in stages), default=0)

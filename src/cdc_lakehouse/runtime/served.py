@@ -24,9 +24,11 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.driver import end_java
+from cdc_lakehouse.runtime.jvm import say_nothing_of_accumulators
 from cdc_lakehouse.runtime.paths import storage_scheme, work_dir
 from cdc_lakehouse.runtime.project import project_folder
 from cdc_lakehouse.runtime.shared_metastore import is_shared
+from cdc_lakehouse.runtime.shown_command import shown_command
 
 ANSWER_SECONDS = 10  # that another program is given to say something
 ENDED = "`lakehouse serve`, whose Spark this used, has ended. Start it, or run again without it"
@@ -105,9 +107,9 @@ def join_served() -> Served | None:
     connection = _connect(served_file())
     if connection is None:
         return None
-    program, *arguments = sys.argv  # of which what follows the first may be a secret
-    command = " ".join([os.path.basename(program), *arguments[:1]])
-    asked = {"process": os.getpid(), "command": command, "project": str(project_folder())}
+    # What follows the first word may be a secret.
+    command, project = shown_command(1), str(project_folder())
+    asked = {"process": os.getpid(), "command": command, "project": project}
     try:
         ask(connection, asked)
     except BaseException:
@@ -166,5 +168,5 @@ def _session_through(port: int, secret: str) -> SparkSession:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, on_interrupt)  # PySpark's would cancel the jobs of all
     # As in `open_session`.
-    context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+    say_nothing_of_accumulators(context)
     return SparkSession(context, root)

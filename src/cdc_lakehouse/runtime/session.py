@@ -7,7 +7,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from py4j.protocol import Py4JError, Py4JNetworkError
-from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -22,6 +21,13 @@ from cdc_lakehouse.runtime import served, standalone
 from cdc_lakehouse.runtime.driver import memory, prepare_java, standard_error_to
 from cdc_lakehouse.runtime.java import java_locale
 from cdc_lakehouse.runtime.java_environment import give_to_hadoop, hidden_from_java
+from cdc_lakehouse.runtime.jvm import (
+    gateway_of_process,
+    java_context,
+    java_process,
+    running_context,
+    say_nothing_of_accumulators,
+)
 from cdc_lakehouse.runtime.locks import begin_sharing, refuse_other_java
 from cdc_lakehouse.runtime.meaning import refuse_other_meanings
 from cdc_lakehouse.runtime.metastore import relocate, widen_view_texts
@@ -60,7 +66,7 @@ def open_session(
         LakehouseError: a setting that changes what values mean, no usable Java, the jars have not
             been fetched, no metastore answers, or Spark does not start.
     """
-    work, is_new = work_dir(), SparkContext._active_spark_context is None
+    work, is_new = work_dir(), running_context() is None
     make_folder(work / "tmp")
     make_folder(lakehouse_dir() / "warehouse")
     shared = shared_metastore()
@@ -71,7 +77,7 @@ def open_session(
     elif metastore and is_new:
         refuse_own_metastore()
         refuse_other_java(work / "metastore_db" / "dbex.lck")
-    if SparkContext._gateway is None:
+    if gateway_of_process() is None:
         prepare_java()
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     values = {**settings(metastore, is_long), **(overrides or {})}
@@ -85,7 +91,7 @@ def open_session(
         with standard_error_to(work / "spark.log"), java_locale(), hidden_from_java():
             spark = builder.getOrCreate()
         if storage_scheme() == "s3a":
-            give_to_hadoop(spark._jsc.hadoopConfiguration())
+            give_to_hadoop(java_context(spark.sparkContext).hadoopConfiguration())
         configured = dict(spark.sparkContext.getConf().getAll())
         refuse_other_meanings(configured, "The configuration of Spark (spark-defaults.conf)")
         if metastore and is_new and has_own_metastore(values):
@@ -98,8 +104,8 @@ def open_session(
             standalone.check_executors(spark, master, memory(), lakehouse_dir())
             standalone.stop_without_executors(spark, master)
     except Exception as error:
-        if is_new and SparkContext._active_spark_context is not None:
-            SparkContext._active_spark_context.stop()  # the next call would take it for a sound one
+        if is_new and (context := running_context()) is not None:
+            context.stop()  # the next call would take it for a sound one
         if isinstance(error, LakehouseError):
             raise
         if joins_cluster:
@@ -107,9 +113,7 @@ def open_session(
         said = " ".join(short_message(error).splitlines())
         message = f"Spark did not start: {said} More in {work / 'spark.log'}."
         raise LakehouseError(message) from error
-    # It would print a stack if Java ended, beside the error of whoever called Java.
-    server = spark.sparkContext._accumulatorServer
-    server.handle_error = lambda *_: None  # type: ignore[method-assign]
+    say_nothing_of_accumulators(spark.sparkContext)
     return spark
 
 
@@ -155,11 +159,11 @@ def failing_in_short() -> Iterator[None]:
 
 def ended_java(error: BaseException) -> str | None:
     """Return how Java ended, if that is what Python failed with, as a sentence without its end."""
-    java = getattr(SparkContext._gateway, "proc", None)
+    java = java_process()
     if not isinstance(error, (Py4JError, ConnectionError)):
         return None
     if java is None:
-        is_gone = SparkContext._gateway and isinstance(error, (Py4JNetworkError, ConnectionError))
+        is_gone = gateway_of_process() and isinstance(error, (Py4JNetworkError, ConnectionError))
         return served.ENDED if is_gone else None
     with suppress(subprocess.TimeoutExpired):
         java.wait(5 if isinstance(error, (Py4JNetworkError, ConnectionError)) else 0)
@@ -168,7 +172,7 @@ def ended_java(error: BaseException) -> str | None:
 
 def gone_java() -> str:
     """Return how the Java of this process ended, without a full stop; nothing if it has not."""
-    java = getattr(SparkContext._gateway, "proc", None)
+    java = java_process()
     code = None if java is None else java.poll()
     if code is None:
         return ""
@@ -189,7 +193,7 @@ def gone_spark(spark: SparkSession) -> str:
     if said := gone_java():
         return said
     try:
-        is_stopped = spark.sparkContext._jsc.sc().isStopped()
+        is_stopped = java_context(spark.sparkContext).sc().isStopped()
     except (Py4JError, ConnectionError) as error:
         return ended_java(error) or short_message(error)
     if not is_stopped:

@@ -21,7 +21,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.runtime.jvm import jvm_of
+from cdc_lakehouse.runtime.jvm import java_context, jvm_of
 from cdc_lakehouse.runtime.metastore import texts
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.runtime.servers import refusals
@@ -71,7 +71,9 @@ class SharedMetastore:
         if not self.address.startswith("jdbc:"):
             return
         # A setting of Spark would be on Java's command line, for everybody on the machine to see.
-        spark._jsc.hadoopConfiguration().set(f"{JDO}ConnectionPassword", self.password)
+        java_context(spark.sparkContext).hadoopConfiguration().set(
+            f"{JDO}ConnectionPassword", self.password
+        )
         try:
             with self._connection(spark) as connection:
                 self._make_tables(spark, connection)

@@ -14,6 +14,7 @@ from pyspark import __version__
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime.jvm import java_context
 from cdc_lakehouse.runtime.servers import refusals
 from cdc_lakehouse.runtime.worker_packages import settings_of_archive
 from cdc_lakehouse.storage.files import Location, remove_tree, write_whole
@@ -128,7 +129,7 @@ def check_executors(spark: SparkSession, name: str, memory: str, home: Location)
 
 
 def _has_executors(spark: SparkSession) -> bool:
-    executors: int = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size()
+    executors: int = java_context(spark.sparkContext).sc().getExecutorMemoryStatus().size()
     return executors > 1  # the driver is one
 
 
@@ -141,13 +142,13 @@ def stop_without_executors(spark: SparkSession, name: str) -> None:
     def watch() -> None:
         seen = time.monotonic()
         with suppress(Py4JError, ConnectionError):  # Java has ended
-            while not spark.sparkContext._jsc.sc().isStopped():
+            while not java_context(spark.sparkContext).sc().isStopped():
                 if _has_executors(spark):
                     seen = time.monotonic()
                 elif time.monotonic() > seen + EXECUTOR_SECONDS:
                     said = f"no executor has been there for {EXECUTOR_SECONDS} s; Spark stops"
                     print(f"lakehouse: LAKEHOUSE_MASTER={name}: {said}", file=sys.stderr)
-                    spark.sparkContext._jsc.stop()
+                    java_context(spark.sparkContext).stop()
                 time.sleep(5)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -19,7 +19,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.runtime.jvm import jvm_of
+from cdc_lakehouse.runtime.jvm import java_session, jvm_of
 from cdc_lakehouse.runtime.paths import work_dir
 from cdc_lakehouse.storage.files import write_whole
 
@@ -151,7 +151,7 @@ class Recorder:
 
 def _add_metrics(steps: Mapping[str, Step], spark: SparkSession) -> None:
     """Add to the steps, by their job groups, what Spark knows that their stages read and wrote."""
-    context = spark._jsparkSession.sparkContext()
+    context = java_session(spark).sparkContext()
     context.listenerBus().waitUntilEmpty()
     store = context.statusStore()
     writer = jvm_of(spark).org.apache.spark.status.api.v1.JacksonMessageWriter().mapper()

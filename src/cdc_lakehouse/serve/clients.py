@@ -14,6 +14,7 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime.jvm import java_context, java_of_process
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.runtime.served import authenticate, served_file
 from cdc_lakehouse.storage.files import write_whole
@@ -137,17 +138,17 @@ class _Client:
     def _open_gateway(self) -> None:
         # Java's threads of the gateway inherit the tag.
         self._context.addJobTag(self._tag)
-        jvm = self._context._jvm
+        jvm = java_of_process()
         assert jvm is not None  # Spark runs
         kind = jvm.org.apache.spark.api.python.Py4JServer
-        self._gateway = gateway = kind(self._context._jsc.sc().conf())
+        self._gateway = gateway = kind(java_context(self._context).sc().conf())
         gateway.start()
         port, secret = gateway.getListeningPort(), gateway.secret()
         _send(self._connection, port=port, secret=secret)
 
     def _cancel_jobs(self) -> None:
         """Cancel what the process has begun; a writer's next job, too, until none follows."""
-        tracker, quiet = self._context._jsc.sc().statusTracker(), 0
+        tracker, quiet = java_context(self._context).sc().statusTracker(), 0
         while quiet < (QUIET_POLLS if self._holds_lock else 1):
             begun = set(tracker.getJobIdsForTag(self._tag)) & set(tracker.getActiveJobIds())
             quiet = 0 if begun else quiet + 1

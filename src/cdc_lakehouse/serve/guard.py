@@ -11,7 +11,7 @@ from pathlib import Path
 from py4j.java_gateway import JavaObject, JVMView
 from pyspark.sql import SparkSession
 
-from cdc_lakehouse.runtime.jvm import jvm_of
+from cdc_lakehouse.runtime.jvm import gateway_of, java_session, jvm_of
 
 
 def _names(text: str) -> frozenset[str]:
@@ -69,13 +69,13 @@ def open_guarded(spark: SparkSession, is_read_only: bool) -> JavaObject:
         pinned.put(name, value)
     lists = [_set(jvm, names) for names in (READING, WRITING, SETTINGS, FUNCTIONS)]
     given = [getpass.getuser(), is_read_only, pinned, *lists]
-    gateway = spark.sparkContext._gateway
+    gateway = gateway_of(spark.sparkContext)
     assert gateway is not None  # Spark runs
     arguments = gateway.new_array(jvm.java.lang.Object, len(given))
     for place, each in enumerate(given):
         arguments[place] = each
     guard = kind.getConstructors()[0].newInstance(arguments)
-    return guard.open(spark._jsparkSession)
+    return guard.open(java_session(spark))
 
 
 def _set(jvm: JVMView, names: Iterable[str]) -> JavaObject:

@@ -1,13 +1,13 @@
 """`lakehouse erase` and `lakehouse expire`: remove data subjects, and messages by their age."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from cdc_lakehouse.console.commands.project import Commands, add_dry_run, add_project, enter_project
 from cdc_lakehouse.console.output import plain
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.exits import Exit
+from cdc_lakehouse.runtime.shown_command import show_as
 
 
 def add(commands: Commands) -> None:
@@ -52,8 +52,7 @@ def _erase(options: argparse.Namespace) -> Exit:
 
     if options.key and options.keys_file:
         raise LakehouseError("Name one subject with --key, or several with --keys-file.")
-    # Locks, dbt's artifacts and its logs name the command that wrote them.
-    sys.argv[1:] = ["erase", *filter(None, [options.table])]
+    show_as("erase", *filter(None, [options.table]))
     subjects = [read_key(options.key)] if options.key else []
     if options.keys_file:
         subjects = read_keys(Path(options.keys_file).absolute())

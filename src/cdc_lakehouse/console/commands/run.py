@@ -1,7 +1,6 @@
 """`lakehouse run`: land what is new and build silver and gold, in one process with one Spark."""
 
 import argparse
-import sys
 from functools import partial
 
 from cdc_lakehouse.console.commands.ingest import add_sources, let_java_have_variables
@@ -9,6 +8,7 @@ from cdc_lakehouse.console.commands.project import Commands, enter_project
 from cdc_lakehouse.console.next_steps import program
 from cdc_lakehouse.exits import Exit
 from cdc_lakehouse.package import has_silver
+from cdc_lakehouse.runtime.shown_command import show_as
 
 
 def add(commands: Commands) -> None:
@@ -26,9 +26,8 @@ def _run(options: argparse.Namespace) -> Exit:
     """Land what is new and build what is made of it; say of both what became of them."""
     from cdc_lakehouse.console.run import run
 
-    # Locks, dbt's artifacts and its logs name the command, whose options for Kafka may be secrets.
     path = getattr(options, "path", None)
-    sys.argv[1:] = ["run", *(["files", path] if path else ["kafka"])]
+    show_as("run", *(["files", path] if path else ["kafka"]))
     project_dir = enter_project(options.project_dir)
     let_java_have_variables(options)
     land = partial(options.land, options, project_dir)

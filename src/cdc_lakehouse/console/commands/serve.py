@@ -3,7 +3,6 @@
 import argparse
 import os
 import re
-import sys
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
@@ -17,6 +16,7 @@ from cdc_lakehouse.console.commands.ingest import (
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
 from cdc_lakehouse.console.output import Output
 from cdc_lakehouse.exits import Exit
+from cdc_lakehouse.runtime.shown_command import show_as
 
 if TYPE_CHECKING:
     from cdc_lakehouse.serve.news import Look
@@ -88,7 +88,7 @@ def _serve(options: argparse.Namespace) -> Exit:
     from cdc_lakehouse.serve.thrift import read_options
     from dbt.adapters.lakehouse import connections
 
-    sys.argv[1:] = ["serve"]  # locks, artifacts and logs name the command; options may be secrets
+    show_as("serve")
     project = enter_project(options.project_dir)
     request = Request(
         host=options.host,

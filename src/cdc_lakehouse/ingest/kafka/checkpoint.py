@@ -19,7 +19,7 @@ from cdc_lakehouse.delta.log import last_commit
 from cdc_lakehouse.delta.past import identifier_of, read_mark, why_not_of_past
 from cdc_lakehouse.errors import short_message
 from cdc_lakehouse.ingest.kafka.options import Offsets, read_offsets, write_offsets
-from cdc_lakehouse.runtime.jvm import jvm_of
+from cdc_lakehouse.runtime.jvm import java_session, jvm_of
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.storage.files import Location, write_whole
 from cdc_lakehouse.storage.objects import ObjectPath
@@ -192,7 +192,7 @@ class Checkpoint:
         jvm = jvm_of(self.spark)
         path = jvm.org.apache.hadoop.fs.Path(str(self.path / name))
         try:
-            hadoop = self.spark._jsparkSession.sparkContext().hadoopConfiguration()
+            hadoop = java_session(self.spark).sparkContext().hadoopConfiguration()
             stream = path.getFileSystem(hadoop).open(path)
             try:
                 text: str = jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")

@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType, VariantType
 
+from cdc_lakehouse.runtime.jvm import external_catalog
 from cdc_lakehouse.sql import identifier, quoted
 
 # The names under which tables keep the identity of a row of silver.events.
@@ -36,7 +37,7 @@ def named(table: str) -> str:
 def is_delta(spark: SparkSession, table: str) -> bool:
     """Tell whether a table is one of Delta."""
     schema, _, name = table.partition(".")
-    catalog = spark._jsparkSession.sharedState().externalCatalog()
+    catalog = external_catalog(spark)
     provider = catalog.getTable(schema, name).provider()
     return bool(provider.isDefined() and provider.get().lower() == "delta")
 

@@ -24,7 +24,7 @@ from cdc_lakehouse.routes import read_routes
 from dbt.adapters.lakehouse.execution import Execution
 from dbt.adapters.lakehouse.extracts import Extracts
 from dbt.adapters.lakehouse.protection import ProtectionAdapter
-from dbt.adapters.lakehouse.tables import EVENTS, INFER_NOTHING
+from dbt.adapters.lakehouse.tables import EVENTS, INFER_NOTHING, tell
 
 OUTCOMES = "select * from outcomes"
 
@@ -61,7 +61,7 @@ class ChangeLogRun:
         """Append the outcomes of new messages, in the commit that notes how far bronze is read."""
         build = self.window.build
         if build.said:
-            self.execution.say(build.said)
+            tell(build.said)
         self._prepare_table()
         with self.adapter.step("finds new messages"):
             found = change_log.find_new_messages(self.adapter.spark, self.window)

@@ -5,7 +5,6 @@ from typing import Any
 
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
-from dbt.adapters.events.logging import AdapterLogger
 
 from cdc_lakehouse.delta.commit import set_for_one_statement
 from cdc_lakehouse.delta.log import bytes_since
@@ -27,12 +26,10 @@ from cdc_lakehouse.engine.steps import (
 )
 from cdc_lakehouse.runtime.session import FEW_ROWS, FEW_STORED_BYTES, compile_plans
 from dbt.adapters.lakehouse.protection import ProtectionAdapter
-from dbt.adapters.lakehouse.tables import folder_of
+from dbt.adapters.lakehouse.tables import folder_of, tell
 
 # What dbt gives a materialization, by name: its functions and the macros of the project.
 Context = Mapping[str, Callable[..., Any]]
-
-logger = AdapterLogger("Lakehouse")
 
 
 class Execution:
@@ -50,7 +47,7 @@ class Execution:
         adapter = self.adapter
         match step:
             case Say():
-                self.say(step.text)
+                tell(step.text)
             case Name():
                 adapter.name_query(step.view, step.sql)
             case Stage():
@@ -77,10 +74,6 @@ class Execution:
             case Finish():
                 self.finish(step.message)
         return None
-
-    def say(self, text: str) -> None:
-        """Tell a person a sentence."""
-        logger.info(text)
 
     def check_contract(
         self, sql: str, columns: Mapping[str, Mapping[str, Any]] | None = None

@@ -11,7 +11,7 @@ from cdc_lakehouse.delta.commit import set_for_one_statement
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.judged_rows import NULL_FOR_FAILURE
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.runtime.jvm import jvm_of
+from cdc_lakehouse.runtime.jvm import java_frame, jvm_of
 from dbt.adapters.lakehouse.connections import short_errors
 
 WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -54,7 +54,7 @@ def _check(
         raise LakehouseError(
             f"{said} is of the type {data_type}; a rule is a condition, such as `amount >= 0`."
         )
-    plan = found._jdf.queryExecution().analyzed()
+    plan = java_frame(found).queryExecution().analyzed()
     pattern = jvm_of(spark).org.apache.spark.sql.catalyst.trees.TreePattern
     for name, meant in REFUSED.items():
         if plan.containsPattern(getattr(pattern, name)()):

@@ -13,6 +13,7 @@ from dbt.adapters.spark.impl import SparkConfig
 
 from cdc_lakehouse.delta.past import UNREAD, Mark, identifier_of
 from cdc_lakehouse.engine import change_log
+from cdc_lakehouse.engine.alterations import alterations
 from cdc_lakehouse.engine.columns import (
     KNOWN_AT,
     column_of,
@@ -166,6 +167,7 @@ class GoldAdapter(ProtectionAdapter):
             altered,
             self._commit_read(events),
             is_replaced,
+            () if why is not None or is_part else self._alterations(model, storage, properties),
         )
         # A part of the sources must not take the place of what the views read.
         lacks_views = self._lacks_views(table)
@@ -175,6 +177,15 @@ class GoldAdapter(ProtectionAdapter):
         are_others = rebuild or lacks_views or bool(replaced) or self._judges_otherwise(table)
         needs_views = not properties or (not is_part and are_others)
         return replace(table, needs_views=needs_views)
+
+    def _alterations(
+        self, model: GoldModel, storage: BaseRelation, properties: Mapping[str, str]
+    ) -> tuple[str, ...]:
+        """The statements that bring the table that is there, if there is one, in line."""
+        if not properties:
+            return ()
+        schema, cluster_by = self.snapshot(storage).schema(), model.options.values["cluster_by"]
+        return alterations(str(storage), schema.json(), properties, model.stored, cluster_by)
 
     def _commit_read(self, events: Mark) -> str | None:
         """The identifier of the commit of bronze.messages up to which the change log has read.

@@ -16,7 +16,7 @@ from cdc_lakehouse.delta.commit import (
     settings_of_transaction,
 )
 from cdc_lakehouse.delta.past import UNREAD, note_of
-from cdc_lakehouse.delta.statements import add_columns, set_properties
+from cdc_lakehouse.delta.statements import add_columns, set_properties, settings
 from cdc_lakehouse.delta.stored_columns import types_of_columns, types_of_schema
 from cdc_lakehouse.delta.watermark import mark_of
 from cdc_lakehouse.engine.change_feed import (
@@ -35,7 +35,7 @@ from cdc_lakehouse.engine.rebuilds import KIND
 from cdc_lakehouse.engine.rendering import sql
 from dbt.adapters.lakehouse.execution import Execution
 from dbt.adapters.lakehouse.protection import ProtectionAdapter
-from dbt.adapters.lakehouse.tables import EVENTS, folder_of
+from dbt.adapters.lakehouse.tables import EVENTS, folder_of, tell
 
 
 class PlainTable:
@@ -84,7 +84,23 @@ class PlainTable:
         """Write the copy whole; its feed begins with that."""
         self.adapter.create_schema(self.plain)
         is_fed = self.table.model.options.change_feed
-        self._write(self.table.replace_plain(self._new_feed if is_fed else {}))
+        self._write(self._whole(self._new_feed if is_fed else {}))
+
+    def _whole(self, further: dict[str, str]) -> str:
+        """The statement that writes the copy whole.
+
+        Deletion vectors, clustering and the like are features that a reader may not have.
+
+        Args:
+            further: properties of the copy, as those of a change feed.
+        """
+        properties = {"delta.enableDeletionVectors": "false", KIND: PLAIN_TABLE, **further}
+        if digest := self.table.judged_rows.digest:
+            properties[RULES] = digest
+        return (
+            f"create or replace table {self.plain}\nusing delta\n{settings(properties)}\n"
+            f"as select * from {self.table.view}"
+        )
 
     def _merge_differences(self, found: Changes | None) -> None:
         """Write what of the touched keys, or of all, the copy has otherwise, and nothing else."""
@@ -132,9 +148,7 @@ class PlainTable:
     def _drop(self) -> None:
         folder = folder_of(self.plain)
         if folder.is_dir() and self.adapter.exists(self.plain) and self._is_copy():
-            self.execution.say(
-                f"{self.plain} is dropped: the options plain_table and change_feed are off"
-            )
+            tell(f"{self.plain} is dropped: the options plain_table and change_feed are off")
             self.adapter.remove_table(self.plain)
 
     def _is_copy(self) -> bool:

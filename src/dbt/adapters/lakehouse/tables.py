@@ -12,6 +12,9 @@ from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.flags import get_flags
+from dbt_common.events.base_types import EventLevel
+from dbt_common.events.functions import fire_event
+from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 from py4j.java_gateway import JavaObject
 from pyspark import StorageLevel
@@ -22,6 +25,7 @@ from cdc_lakehouse.delta.log import bytes_since, is_table, properties_of
 from cdc_lakehouse.delta.log import snapshot as latest
 from cdc_lakehouse.delta.stored_columns import changed_columns, types_of_columns, types_of_schema
 from cdc_lakehouse.engine.gold_relations import Function
+from cdc_lakehouse.runtime.jvm import external_catalog
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import FEW_BYTES, compile_plans
 from cdc_lakehouse.sql import quoted
@@ -38,6 +42,11 @@ INFERENCE = "spark.sql.constraintPropagation.enabled"
 INFER_NOTHING = {INFERENCE: "false"}
 
 logger = AdapterLogger("Lakehouse")
+
+
+def tell(text: str) -> None:
+    """Tell a person a sentence, as dbt tells what it does."""
+    fire_event(Note(msg=text), level=EventLevel.INFO)
 
 
 def folder_of(relation: BaseRelation) -> Location:
@@ -98,7 +107,7 @@ class TablesAdapter(SparkAdapter):
 
         To open one takes longer than to see that a view is as it should be.
         """
-        return root_session({})._jsparkSession.sharedState().externalCatalog()
+        return external_catalog(root_session({}))
 
     def step(self, name: str) -> AbstractContextManager[None]:
         """Record a step of the node at work for `lakehouse timings`."""
@@ -210,7 +219,7 @@ class TablesAdapter(SparkAdapter):
     def say_not_written(self, relation: BaseRelation) -> None:
         """Say that a model that was given a part of its sources has been checked only."""
         said = "nothing is written with --empty or --sample; the next run reads what is new."
-        logger.info(f"{relation}: {said}")
+        tell(f"{relation}: {said}")
 
     @available.parse(lambda *args, **kwargs: None)
     def name_query(self, name: str, sql: str) -> None:
