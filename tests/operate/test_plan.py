@@ -40,10 +40,10 @@ def files_and_commits(laboratory):
 
 def test_without_news_it_says_so(laboratory):
     assert plan(laboratory, "gold.things").splitlines() == [
-        "gold.things: nothing new since commit 0 of bronze.messages",
+        "gold.things: nothing new since commit 1 of bronze.messages",
         "  1  ends      nothing new",
     ]
-    assert plan(laboratory, "silver.events").startswith("silver.events: nothing new since commit 0")
+    assert plan(laboratory, "silver.events").startswith("silver.events: nothing new since commit 1")
 
 
 def test_it_says_what_silver_and_then_gold_do_with_news(laboratory):
@@ -51,18 +51,18 @@ def test_it_says_what_silver_and_then_gold_do_with_news(laboratory):
     before = files_and_commits(laboratory)
     said = plan(laboratory, "silver.events")
     assert said.splitlines()[0] == (
-        "silver.events: appends the outcomes of commit 1 of bronze.messages; formats dts_canal"
+        "silver.events: appends the outcomes of commit 2 of bronze.messages; formats dts_canal"
     )
-    assert "bronze.messages read to 1" in said
+    assert "bronze.messages read to 2" in said
     assert plan(laboratory, "gold.things").startswith("gold.things: nothing new")
     laboratory.lakehouse.dbt("run", "-s", "events")
     told = json.loads(plan(laboratory, "gold.things", "--json"))
-    assert (told["why"], told["read"], told["last"]) == ("merges commit 1 of bronze.messages", 0, 1)
+    assert (told["why"], told["read"], told["last"]) == ("merges commit 2 of bronze.messages", 1, 2)
     steps = [(step["does"], step["what"].split(":")[0]) for step in told["steps"]]
     assert [step for step in steps if step[0] != "asks"] == [
         ("stages", "new_changes"),
         ("stages", "changed_rows"),
-        ("commits", "gold_storage.things, silver.events read to 1"),
+        ("commits", "gold_storage.things, silver.events read to 2"),
     ]
     assert laboratory.history() and files_and_commits(laboratory)[1] == before[1]
     shown = plan(laboratory, "gold.things", "--sql")
@@ -79,7 +79,7 @@ def test_it_says_why_a_table_is_built_anew(laboratory):
     write_models(laboratory.lakehouse.project, {"things": "on_delete='flag'"})
     commits = len(laboratory.history())
     said = plan(laboratory, "gold.things").splitlines()
-    assert said[0] == "gold.things: is built anew from all commits of bronze.messages up to 1"
+    assert said[0] == "gold.things: is built anew from all commits of bronze.messages up to 2"
     assert said[1].endswith("built anew: its SQL, its key or its options have changed")
     assert len(laboratory.history()) == commits
     assert "_is_deleted" not in laboratory.lakehouse.query("select * from gold.things")[0]

@@ -174,7 +174,8 @@ class GoldAdapter(ProtectionAdapter):
         replaced = [] if lacks_views else self._replaced_views(table)
         if replaced and properties and not said:
             table = replace(table, said=REPLACED.format(", ".join(map(str, replaced))))
-        are_others = rebuild or lacks_views or bool(replaced) or self._judges_otherwise(table)
+        is_altered = bool(table.alterations or replaced)  # a view has the comments of its table
+        are_others = rebuild or lacks_views or is_altered or self._judges_otherwise(table)
         needs_views = not properties or (not is_part and are_others)
         return replace(table, needs_views=needs_views)
 
