@@ -50,7 +50,9 @@ changes as (
         said.schema as schema_name,
         said.table as table_name,
         said.key as key_columns,
+        cast(null as map<string, string>) as before,
         json.row as after,
+        cast(null as boolean) as before_is_complete,
         not is_partial as after_is_complete,
         taken_at as committed_at,
         if(is_end, said.rows, offset) as transaction_row,
@@ -67,6 +69,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=[
-    'row_number', 'before', 'before_is_complete', 'column_types', 'source_type', 'ddl', 'dropped_tables', 'produced_at', 'transaction_id'
-], has_place='true') }}
+{{ outcomes('changes', has=['schema_name', 'key_columns', 'committed_at', 'transaction_row'], has_place='true') }}

@@ -1,12 +1,13 @@
 """Every macro is used, says what it is, and renders SQL that a linter accepts."""
 
+import json
 import re
 
 import pytest
 from conftest import PROJECT
 from dbt.cli.main import dbtRunner
 from dbt_common.clients.jinja import get_environment
-from jinja2 import Template, meta
+from jinja2 import Environment, meta
 from rendered import look_at, made_in
 
 FOLDER = PROJECT / "macros"
@@ -14,12 +15,14 @@ FOLDER = PROJECT / "macros"
 NO_SQL = {"formats", "generate_schema_name", "canal_fields", "binary_types"}
 NO_SQL |= {"debezium_fields"}
 NO_SQL |= {"maxwell_fields", "oms_debezium_fields"}
+# What fixtures call; see test_the_lines_of_a_fixture_are_messages.
+NO_SQL |= {"messages", "bytes_of"}
 # What stands for an argument that is neither an expression nor a name.
 ARGUMENTS = {
     "numbers": ["given", "given"],
     "delivery": ["given", "given"],
     "row_operations": ["INSERT", "DELETE"],
-    "without": ["ddl"],
+    "has": ["ddl"],
     "condition": lambda column: f"{column} > 0",
     "full_load": "INIT",
     "unit": "seconds",
@@ -41,7 +44,10 @@ def blocks():
 
 BLOCKS = blocks()
 SQL_MACROS = sorted(BLOCKS.keys() - NO_SQL)
-MACROS = Template("".join(text for _, text in BLOCKS.values())).make_module({"var": {}.get})
+TEXTS = "".join(text for _, text in BLOCKS.values())
+KNOWN = {"var": {}.get, "fromjson": json.loads}
+ENVIRONMENT = Environment(extensions=["jinja2.ext.do"])
+MACROS = ENVIRONMENT.from_string(TEXTS).make_module(KNOWN)
 
 
 def render(name, **arguments):
@@ -101,6 +107,28 @@ def test_a_fault_is_found():
     assert columns == {"a", "c", "g"}
 
 
+def test_the_lines_of_a_fixture_are_messages():
+    fixture = (
+        "{% call messages('canal', 'a.b', first_offset=3, route_key=\"array('id')\") %}\n"
+        '{"a":"it\'s","b":"\\u00e9"}\n'
+        "\\x00ff\n"
+        '{"id":1}\t\\N\n'
+        '\\j"two\\nlines"\n'
+        "{% endcall %}"
+    )
+    sql = ENVIRONMENT.from_string(TEXTS + fixture).render(KNOWN)
+    assert look_at(f"{sql.strip()}\n")[0] == []
+    values = [line.strip().rstrip(",") for line in sql.partition("from values")[2].splitlines()]
+    assert values[1:-1] == [
+        r"""(3L, cast(null as binary), cast('\u007b"a":"it\'s","b":"\\u00e9"}' as binary))""",
+        "(4L, cast(null as binary), X'00ff')",
+        """(5L, cast('\\u007b"id":1}' as binary), cast(null as binary))""",
+        ["(6L, cast(null as binary), cast('two", "lines' as binary))"][0],
+        "lines' as binary))",
+    ]
+    assert "array('id') as route_key" in sql and "'a.b' as topic" in sql
+
+
 @pytest.fixture(scope="module")
 def manifest(tmp_path_factory):
     """The project as dbt parses it; no Spark is needed for that."""
@@ -136,6 +164,9 @@ def test_every_macro_is_reached(manifest):
         waiting |= keys_of.get(f"materialization_{materialized}_lakehouse", set())
     for node in manifest.nodes.values():
         waiting |= calls(node.depends_on.macros, node.raw_code)
+    for test in manifest.unit_tests.values():
+        for given in test.given:
+            waiting |= calls([], given.rows)
     # What only models of a user call stands in a model that a page shows.
     for page in sorted((PROJECT / "docs").glob("*.md")):
         for text in re.findall(r"^```sql\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):

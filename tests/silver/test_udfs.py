@@ -67,7 +67,8 @@ ENVELOPE = {
 def avro_of(name):
     """Return the values that the fixtures of a format have in hexadecimal digits."""
     texts = [path.read_text() for path in sorted(PROJECT.glob(f"tests/fixtures/{name}/*.sql"))]
-    return [bytes.fromhex(each) for each in re.findall(r"'((?:[0-9a-f]{2}){20,})'", "".join(texts))]
+    values = re.findall(r"(?m)\\x((?:[0-9a-f]{2}){20,})$", "".join(texts))
+    return [bytes.fromhex(value) for value in values]
 
 
 def decoded(name, schema=None):

@@ -6,12 +6,16 @@ each test is compared by itself, in the columns that it names. The YAML and the 
 `test_sample.py` proves that dbt and this module judge alike.
 """
 
+import json
 import re
 from collections import defaultdict
 from contextlib import redirect_stdout
-from functools import reduce
+from functools import cache, reduce
 from io import StringIO
+from pathlib import Path
 from typing import Any
+
+from jinja2 import Environment, StrictUndefined
 
 from cdc_lakehouse.runtime.session import compile_plans
 
@@ -120,13 +124,29 @@ def _united(session: Any, queries: dict[str, str]) -> Any:
     """Return all messages of an input; what few fixtures have is null in the others."""
     frames = (
         session.sql(
-            f"select * except (topic), '{test}{BEHIND}' || topic as topic from (\n{query}\n)"
+            f"select * except (topic), '{test}{BEHIND}' || topic as topic from (\n"
+            f"{_rendered(query)}\n)"
         )
         for test, query in queries.items()
     )
     united = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
     # Spark would optimise the format once for each query that it reads.
     return united.coalesce(1).localCheckpoint()
+
+
+def _rendered(fixture: str) -> str:
+    """Return the query of a fixture, as dbt renders it: by the macro `messages`, or as it is."""
+    return _fixtures().from_string(fixture).render()
+
+
+@cache
+def _fixtures() -> Environment:
+    macros = Path("macros", "messages", "messages.sql").read_text()  # of the project at work
+    environment = Environment(undefined=StrictUndefined, extensions=["jinja2.ext.do"])
+    environment.globals["fromjson"] = json.loads
+    module = environment.from_string(macros, globals=environment.globals).make_module()
+    environment.globals["messages"] = module.messages
+    return environment
 
 
 def _expected(tests: list[Any], types: dict[str, str]) -> str:

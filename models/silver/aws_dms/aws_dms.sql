@@ -108,4 +108,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['row_number', 'column_types', 'source_type', 'ddl']) }}
+{{ outcomes('changes', has=['schema_name', 'key_columns', 'dropped_tables', 'committed_at', 'produced_at', 'transaction_id', 'transaction_row']) }}

@@ -132,4 +132,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['column_types', 'ddl', 'dropped_tables', 'transaction_row']) }}
+{{ outcomes('changes', has=['row_number', 'schema_name', 'key_columns', 'source_type', 'committed_at', 'produced_at', 'transaction_id']) }}

@@ -83,4 +83,7 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['transaction_id', 'transaction_row']) }}
+{{ outcomes(
+    'changes',
+    has=['row_number', 'schema_name', 'key_columns', 'column_types', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'produced_at']
+) }}

@@ -82,4 +82,7 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['ddl', 'dropped_tables', 'transaction_row']) }}
+{{ outcomes(
+    'changes',
+    has=['row_number', 'schema_name', 'key_columns', 'column_types', 'source_type', 'committed_at', 'produced_at', 'transaction_id']
+) }}

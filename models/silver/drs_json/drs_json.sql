@@ -19,4 +19,7 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['schema_name', 'transaction_row']) }}
+{{ outcomes(
+    'changes',
+    has=['row_number', 'key_columns', 'column_types', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'produced_at', 'transaction_id']
+) }}

@@ -79,4 +79,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['row_number', 'column_types', 'source_type', 'dropped_tables']) }}
+{{ outcomes('changes', has=['schema_name', 'key_columns', 'ddl', 'committed_at', 'produced_at', 'transaction_id', 'transaction_row']) }}

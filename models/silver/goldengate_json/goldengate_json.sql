@@ -98,4 +98,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['row_number', 'column_types', 'source_type', 'ddl', 'dropped_tables', 'transaction_row']) }}
+{{ outcomes('changes', has=['schema_name', 'key_columns', 'committed_at', 'produced_at', 'transaction_id']) }}

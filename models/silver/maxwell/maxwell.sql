@@ -52,4 +52,7 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['schema_name', 'column_types', 'produced_at']) }}
+{{ outcomes(
+    'changes',
+    has=['row_number', 'key_columns', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'transaction_id', 'transaction_row']
+) }}

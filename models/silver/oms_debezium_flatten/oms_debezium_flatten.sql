@@ -12,6 +12,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=[
-    'schema_name', 'key_columns', 'column_types', 'ddl', 'dropped_tables', 'transaction_id', 'transaction_row'
-]) }}
+{{ outcomes('changes', has=['row_number', 'source_type', 'committed_at', 'produced_at']) }}

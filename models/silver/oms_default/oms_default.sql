@@ -38,4 +38,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['row_number', 'schema_name', 'column_types', 'produced_at', 'transaction_row']) }}
+{{ outcomes('changes', has=['key_columns', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'transaction_id']) }}

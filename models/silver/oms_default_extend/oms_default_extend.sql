@@ -84,4 +84,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['row_number', 'schema_name', 'produced_at', 'transaction_row']) }}
+{{ outcomes('changes', has=['key_columns', 'column_types', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'transaction_id']) }}

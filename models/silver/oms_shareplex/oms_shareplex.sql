@@ -66,4 +66,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['row_number', 'schema_name', 'column_types', 'source_type']) }}
+{{ outcomes('changes', has=['key_columns', 'ddl', 'dropped_tables', 'committed_at', 'produced_at', 'transaction_id', 'transaction_row']) }}

@@ -51,4 +51,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['schema_name', 'source_type', 'transaction_row']) }}
+{{ outcomes('changes', has=['row_number', 'key_columns', 'column_types', 'ddl', 'dropped_tables', 'committed_at', 'produced_at', 'transaction_id']) }}

@@ -85,4 +85,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['schema_name', 'column_types', 'transaction_row']) }}
+{{ outcomes('changes', has=['row_number', 'key_columns', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'produced_at', 'transaction_id']) }}

@@ -70,4 +70,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', without=['row_number', 'schema_name', 'column_types', 'source_type', 'produced_at', 'transaction_row']) }}
+{{ outcomes('changes', has=['key_columns', 'ddl', 'dropped_tables', 'committed_at', 'transaction_id']) }}
