@@ -95,6 +95,11 @@ def test_a_table_of_another_materialization_is_removed_first():
     assert kinds(steps_of(plan))[:2] == [Say, Remove]
 
 
+def test_a_part_of_the_sources_leaves_a_table_of_another_materialization():
+    plan = orders(read=None, properties={}, is_replaced=True, said="is made anew", is_part=True)
+    assert kinds(steps_of(plan)) == [CheckContract, Finish]
+
+
 def test_a_run_without_news_ends_at_once():
     (step,) = steps_of(orders(read=7))
     assert step == Finish(NOTHING_NEW)

@@ -47,8 +47,9 @@ class GoldRun:
         Returns:
             What the run has merged; None if it has built the table, or had nothing to merge.
         """
-        yield from self._prepare()
         table = self.table
+        if not (table.is_part and table.is_replaced):  # what is there stays, and is not written
+            yield from self._prepare()
         if table.is_part and (table.read is None or table.read != table.last):
             yield self._check_contract()
             yield Finish(NOT_WRITTEN)
