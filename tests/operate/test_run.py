@@ -73,6 +73,7 @@ def _type(arguments):
     connections._held = None
     with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
         code = cli.main(list(arguments))
+    connections.hold_metastore()
     return code, out.getvalue(), err.getvalue()
 
 
