@@ -163,6 +163,8 @@ def registered(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(pyspark.sql.functions, "arrow_udf", lambda function, kind: function)
         session, project = Session(), tmp_path_factory.mktemp("project")
+        (project / "seeds").mkdir()
+        (project / "seeds" / "topics.csv").touch()
         (folder, _) = open_package(project)
         assert folder == PACKAGE / "udfs"
         for path in sorted(folder.glob("[!_]*.py")):
