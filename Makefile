@@ -12,6 +12,7 @@ help: ## show what there is to type
 
 run: .venv/.runs ## land the sample topics, build silver and gold, show what came out
 	lakehouse run files samples/landing --show
+	@test -e .venv/.archived || { lakehouse setup && touch .venv/.archived; }
 
 docs: .venv/.runs ## write the site of all tables, columns, formats and their lineage: target/docs/static_index.html
 	dbt docs generate --static --target docs --target-path target/docs
@@ -77,7 +78,8 @@ define install
 @echo "Installing Spark, dbt and others into .venv: 1.2 GB, some minutes."
 @$(PYTHON) -m venv .venv || { echo "make: python3 has no venv (Debian, Ubuntu: apt-get install python3-venv)"; exit 2; }
 @$(PIP) --editable '$(1)'
-@lakehouse setup
+@lakehouse setup --no-archive
+@rm -f .venv/.archived
 @touch .venv/.runs
 endef
 
@@ -85,6 +87,7 @@ NEEDED := pyproject.toml constraints.txt src/cdc_lakehouse/runtime/jars.xml
 
 .venv/.complete: $(NEEDED) | check-machine
 	$(call install,.[dev])
+	@lakehouse setup && touch .venv/.archived
 	@touch $@
 
 .venv/.runs: $(NEEDED) | check-machine

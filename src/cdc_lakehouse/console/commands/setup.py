@@ -21,6 +21,13 @@ def add(commands: Commands) -> None:
         help="pack the Python packages that a cluster's workers need, to be sent to them; "
         "name those that functions of your own import",
     )
+    command.add_argument(
+        "--no-archive",
+        dest="archives",
+        action="store_false",
+        help="leave out the archive of Java's classes, which takes half a minute; without it each "
+        "start takes 4 s longer",
+    )
     command.set_defaults(run=_setup)
 
 
@@ -41,8 +48,11 @@ def _setup(options: argparse.Namespace) -> Exit:
 
         packed = document["worker_packages"] = pack(options.cluster)
         lines.append(f"{', '.join(packed)} in {ARCHIVE}")
-    say("archives Java's classes, some minutes at most: each later start takes 4 s less")
-    if reason := make_archive():
+    reason = ""
+    if options.archives:
+        say("archives Java's classes, some minutes at most: each later start takes 4 s less")
+        reason = make_archive()
+    if reason:
         lines.append(f"No archive of Java's classes, so each start takes longer: {reason}")
     options.output.tell(document | {"problem": reason or None}, "\n".join(lines))
     return Exit.DONE
