@@ -107,6 +107,17 @@ def test_a_fault_is_found():
     assert columns == {"a", "c", "g"}
 
 
+def test_a_format_may_still_say_what_it_is_without():
+    """As formats of projects of earlier releases do."""
+    has = ["row_number", "key_columns", "committed_at", "produced_at", "transaction_id"]
+    without = ["schema_name", "column_types", "source_type", "ddl", "dropped_tables"]
+    without.append("transaction_row")
+    assert MACROS.outcomes("given", without=without) == MACROS.outcomes("given", has=has)
+    less = MACROS.outcomes("given", without=["row_number", "before", "before_is_complete"])
+    assert "cast(null as map<string, string>) as before" in less and "0 as row_number" in less
+    assert "map_keys(before)" not in less
+
+
 def test_the_lines_of_a_fixture_are_messages():
     fixture = (
         "{% call messages('canal', 'a.b', first_offset=3, route_key=\"array('id')\") %}\n"

@@ -14,7 +14,13 @@ from cdc_lakehouse.console.commands.ingest_snapshot import request_of
 from cdc_lakehouse.console.reconciled import comparison_text, extract_text
 from cdc_lakehouse.engine.extracts import query_of_rows, update_of
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.operate.reconcile.compare import Comparison, query_of_images
+from cdc_lakehouse.operate.reconcile.compare import (
+    DROPPED,
+    Comparison,
+    _is_emptied,
+    query_of_images,
+)
+from cdc_lakehouse.operate.reconcile.compiled import Compiled
 from cdc_lakehouse.operate.reconcile.known import KnownTable, key_of, model_of
 from cdc_lakehouse.operate.reconcile.landing import ExtractReport, refuse_future
 from cdc_lakehouse.operate.reconcile.source import Source, read_source
@@ -194,3 +200,32 @@ def test_what_a_person_reads():
     found.different, found.columns, found.keys = 1, {"status": 1}, {"status": ["id=7"]}
     text = comparison_text(found)
     assert not found.agrees and "status" in text and "id=7" in text and "They differ" in text
+
+
+@pytest.mark.parametrize(
+    ("removing", "truncates", "drops", "is_emptied"),
+    [
+        (("truncate", "extract"), True, False, True),
+        (("extract",), True, True, False),
+        (("truncate", "extract"), False, True, False),
+        (("truncate", "drop", "extract"), False, True, True),
+        (("truncate", "drop", "extract"), False, False, False),
+    ],
+)
+def test_a_dry_run_heeds_what_the_model_says_of_truncates_and_drops(
+    spark, removing, truncates, drops, is_emptied
+):
+    operation = "truncate" if truncates else "update"
+    spark.sql(f"select '{operation}' as _operation").createOrReplaceTempView("changes_since")
+    spark.sql("create schema if not exists silver")
+    # The first DROP came before the extract, the second is of another table.
+    rows = "('shop.orders', '1'), ('shop.items', '9')"
+    rows += ", ('shop.orders', '9')" if drops else ""
+    dropped = f"select * from values {rows} as dropped (source_table, sequence)"
+    spark.sql(f"create or replace view {DROPPED} as {dropped}")
+    try:
+        model = Compiled("orders", "gold.orders", "", "", {}, ["id"], removing)
+        table = KnownTable("shop", None, "orders")
+        assert _is_emptied(spark, table, model, "5") is is_emptied
+    finally:
+        spark.sql(f"drop view {DROPPED}")
