@@ -166,7 +166,8 @@ def test_nothing_was_known_before_and_everything_is_known_now(seeds, number):
     later = f"{seed.as_known}(known => timestamp '2126-01-01', valid => {valid})"
     rows = seed.query(f"select * from {later}")
     assert_same(seed, rows, seed.query(f"select * from {seed.as_of}(moment => {valid})"))
-    assert list(rows[0]) == list(seed.query(f"select * from {seed.history} limit 1")[0])
+    columns = list(seed.query(f"select * from {seed.history} limit 1")[0])
+    assert all(list(row) == columns for row in rows)  # a log may end with an empty table
 
 
 def test_a_condition_on_the_key_is_one_on_the_stored_rows(seeds):
