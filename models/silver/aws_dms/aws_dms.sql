@@ -108,4 +108,7 @@ changes as (
 
 )
 
-{{ outcomes('changes', has=['schema_name', 'key_columns', 'dropped_tables', 'committed_at', 'produced_at', 'transaction_id', 'transaction_row']) }}
+{{ outcomes(
+    'changes',
+    has=['schema_name', 'key_columns', 'dropped_tables', 'committed_at', 'produced_at', 'transaction_id', 'transaction_row']
+) }}

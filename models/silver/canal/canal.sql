@@ -49,4 +49,7 @@ changes as (
 
 )
 
-{{ outcomes('changes', has=['row_number', 'key_columns', 'column_types', 'ddl', 'dropped_tables', 'committed_at', 'produced_at', 'transaction_id']) }}
+{{ outcomes(
+    'changes',
+    has=['row_number', 'key_columns', 'column_types', 'ddl', 'dropped_tables', 'committed_at', 'produced_at', 'transaction_id']
+) }}

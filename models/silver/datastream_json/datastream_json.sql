@@ -132,4 +132,7 @@ changes as (
 
 )
 
-{{ outcomes('changes', has=['row_number', 'schema_name', 'key_columns', 'source_type', 'committed_at', 'produced_at', 'transaction_id']) }}
+{{ outcomes(
+    'changes',
+    has=['row_number', 'schema_name', 'key_columns', 'source_type', 'committed_at', 'produced_at', 'transaction_id']
+) }}

@@ -79,4 +79,7 @@ changes as (
 
 )
 
-{{ outcomes('changes', has=['schema_name', 'key_columns', 'ddl', 'committed_at', 'produced_at', 'transaction_id', 'transaction_row']) }}
+{{ outcomes(
+    'changes',
+    has=['schema_name', 'key_columns', 'ddl', 'committed_at', 'produced_at', 'transaction_id', 'transaction_row']
+) }}

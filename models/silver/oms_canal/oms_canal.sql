@@ -44,4 +44,7 @@ changes as (
 
 )
 
-{{ outcomes('changes', has=['row_number', 'key_columns', 'column_types', 'ddl', 'dropped_tables', 'committed_at', 'produced_at']) }}
+{{ outcomes(
+    'changes',
+    has=['row_number', 'key_columns', 'column_types', 'ddl', 'dropped_tables', 'committed_at', 'produced_at']
+) }}

@@ -84,4 +84,7 @@ changes as (
 
 )
 
-{{ outcomes('changes', has=['key_columns', 'column_types', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'transaction_id']) }}
+{{ outcomes(
+    'changes',
+    has=['key_columns', 'column_types', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'transaction_id']
+) }}

@@ -36,4 +36,7 @@ changes as (
 
 )
 
-{{ outcomes('changes', has=['row_number', 'key_columns', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'transaction_id']) }}
+{{ outcomes(
+    'changes',
+    has=['row_number', 'key_columns', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'transaction_id']
+) }}

@@ -66,4 +66,7 @@ changes as (
 
 )
 
-{{ outcomes('changes', has=['key_columns', 'ddl', 'dropped_tables', 'committed_at', 'produced_at', 'transaction_id', 'transaction_row']) }}
+{{ outcomes(
+    'changes',
+    has=['key_columns', 'ddl', 'dropped_tables', 'committed_at', 'produced_at', 'transaction_id', 'transaction_row']
+) }}
