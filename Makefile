@@ -78,20 +78,20 @@ define install
 @echo "Installing Spark, dbt and others into .venv: 1.2 GB, some minutes."
 @$(PYTHON) -m venv .venv || { echo "make: python3 has no venv (Debian, Ubuntu: apt-get install python3-venv)"; exit 2; }
 @$(PIP) --editable '$(1)'
-@lakehouse setup --no-archive
 @rm -f .venv/.archived
-@touch .venv/.runs
 endef
 
 NEEDED := pyproject.toml constraints.txt src/cdc_lakehouse/runtime/jars.xml
 
 .venv/.complete: $(NEEDED) | check-machine
 	$(call install,.[dev])
-	@lakehouse setup && touch .venv/.archived
-	@touch $@
+	@lakehouse setup
+	@touch .venv/.archived .venv/.runs $@
 
 .venv/.runs: $(NEEDED) | check-machine
 	$(call install,.)
+	@lakehouse setup --no-archive
+	@touch $@
 
 check-machine:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("make: Python 3.11 or later is needed, $(PYTHON) is " + sys.version.split()[0] + "; name another: make PYTHON=python3.12 ...")'

@@ -37,6 +37,6 @@ as sent (offset, message_key, value)
         X'{{ text[2:] }}'
     {%- else -%}
         {%- set value = fromjson(text[2:]) if text.startswith('\\j') else text -%}
-        cast('{{ value | replace('\\', '\\\\') | replace("'", "\\'") | replace('{', '\\u007b') }}' as binary)
+        cast({{ text_literal(value) }} as binary)
     {%- endif -%}
 {%- endmacro %}

@@ -9,7 +9,7 @@
 {% macro outcomes(step, has=none, has_place="kind in ('row_change', 'schema_change', 'truncate')", without=[]) -%}
     {%- set is_change = "kind = 'row_change'" -%}
     {%- set images = ['before', 'after', 'before_is_complete', 'after_is_complete'] | reject('in', without) | list -%}
-    {%- set key_columns = columns_of_row('key_columns', names_in(images | reject('in', ['before_is_complete', 'after_is_complete']) | list)) -%}
+    {%- set key_columns = columns_of_row('key_columns', names_in(['before', 'after'] | reject('in', without) | list)) -%}
     {%- set further = ['row_number', 'schema_name', 'key_columns', 'column_types', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'produced_at', 'transaction_id', 'transaction_row'] -%}
     {%- set has = ['operation', 'database_name', 'table_name', 'sequence'] + images + (further | reject('in', without) | list if has is none else has) -%}
     {%- set tables = 'array<struct<database_name: string, schema_name: string, table_name: string>>' -%}

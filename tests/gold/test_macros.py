@@ -10,6 +10,8 @@ from dbt_common.clients.jinja import get_environment
 from jinja2 import Environment, meta
 from rendered import look_at, made_in
 
+from cdc_lakehouse.sql import quoted
+
 FOLDER = PROJECT / "macros"
 # What is no SQL by itself: a list, a schema's name, the fields of a type, a pattern.
 NO_SQL = {"formats", "generate_schema_name", "canal_fields", "binary_types"}
@@ -45,7 +47,7 @@ def blocks():
 BLOCKS = blocks()
 SQL_MACROS = sorted(BLOCKS.keys() - NO_SQL)
 TEXTS = "".join(text for _, text in BLOCKS.values())
-KNOWN = {"var": {}.get, "fromjson": json.loads}
+KNOWN = {"var": {}.get, "fromjson": json.loads, "text_literal": quoted}
 ENVIRONMENT = Environment(extensions=["jinja2.ext.do"])
 MACROS = ENVIRONMENT.from_string(TEXTS).make_module(KNOWN)
 

@@ -4,7 +4,6 @@ import json
 
 import pytest
 from laboratory import Laboratory, change, thing, write_models
-from shop import write_messages
 
 pytestmark = pytest.mark.full
 
@@ -23,17 +22,6 @@ def plan(laboratory, table, *options):
     return out
 
 
-def land(laboratory, *messages):
-    """Land messages, and let no run read them."""
-    rows = [
-        ("lab.things", 0, laboratory.offset + number, json.dumps(message).encode())
-        for number, message in enumerate(messages)
-    ]
-    laboratory.offset += len(rows)
-    write_messages(laboratory.landing / f"{laboratory.offset}.parquet", rows)
-    laboratory.lakehouse.ingest(laboratory.landing)
-
-
 def files_and_commits(laboratory):
     return laboratory.lakehouse.files(), len(laboratory.history())
 
@@ -47,7 +35,7 @@ def test_without_news_it_says_so(laboratory):
 
 
 def test_it_says_what_silver_and_then_gold_do_with_news(laboratory):
-    land(laboratory, change("UPDATE", 3, thing(1, "c"), old=[{"name": "a"}]))
+    laboratory.land(change("UPDATE", 3, thing(1, "c"), old=[{"name": "a"}]))
     before = files_and_commits(laboratory)
     said = plan(laboratory, "silver.events")
     assert said.splitlines()[0] == (

@@ -18,6 +18,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from cdc_lakehouse.runtime.session import compile_plans
+from cdc_lakehouse.sql import quoted
 
 # What stands before a topic: the test that the message belongs to.
 BEHIND = "#"
@@ -143,7 +144,7 @@ def _rendered(fixture: str) -> str:
 def _fixtures() -> Environment:
     macros = Path("macros", "messages", "messages.sql").read_text()  # of the project at work
     environment = Environment(undefined=StrictUndefined, extensions=["jinja2.ext.do"])
-    environment.globals["fromjson"] = json.loads
+    environment.globals |= {"fromjson": json.loads, "text_literal": quoted}
     module = environment.from_string(macros, globals=environment.globals).make_module()
     environment.globals["messages"] = module.messages
     return environment

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dbt.adapters.factory import get_adapter_by_type
-from dbt.cli.main import dbtRunner
 
 from cdc_lakehouse.console.run import parse, start_spark
+from cdc_lakehouse.engine.fixed_names import CHANGE_LOG, GOLD
 from cdc_lakehouse.engine.gold_table import GoldTable
 from cdc_lakehouse.engine.steps import (
     NOTHING_NEW,
@@ -27,10 +27,10 @@ from cdc_lakehouse.engine.steps import (
 )
 from cdc_lakehouse.engine.window import Window
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.operate.reconcile.compiled import compiled_node
 from cdc_lakehouse.sql import indented
 from dbt.adapters.lakehouse.planning import plan_of_gold, plan_of_log
 
-GOLD, LOG = ("current_state", "history"), "change_log"
 WIDEST = 100  # characters of the line of a step
 
 
@@ -95,8 +95,8 @@ def plan_of(named: str) -> TablePlan:
             "all other models are written as dbt writes them."
         )
     node = models[named]
-    is_log = node.config.materialized == LOG
-    compiled = node if is_log else _compiled(manifest, node)
+    is_log = node.config.materialized == CHANGE_LOG
+    compiled = node if is_log else compiled_node(".".join(node.fqn), manifest)
     start_spark(is_long=False)
     adapter: Any = get_adapter_by_type("lakehouse")
     if is_log:
@@ -107,18 +107,7 @@ def plan_of(named: str) -> TablePlan:
 
 
 def _has_plan(node: Any) -> bool:
-    return node.resource_type == "model" and node.config.materialized in (*GOLD, LOG)
-
-
-def _compiled(manifest: Any, node: Any) -> Any:
-    quietly = ["--quiet", "--log-level", "none", "--no-populate-cache"]
-    done = dbtRunner(manifest=manifest).invoke([*quietly, "compile", "-s", node.name])
-    results = list(getattr(done.result, "results", None) or [])
-    found = next((r.node for r in results if r.node.unique_id == node.unique_id), None)
-    if not done.success or found is None:
-        said = "; ".join(str(r.message) for r in results if r.message) or str(done.exception)
-        raise LakehouseError(f"dbt cannot compile {node.name}: {said}")
-    return found
+    return node.resource_type == "model" and node.config.materialized in (*GOLD, CHANGE_LOG)
 
 
 def _commits(read: int | None, last: int | None) -> str:

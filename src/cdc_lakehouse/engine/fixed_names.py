@@ -7,6 +7,7 @@ from cdc_lakehouse.errors import LakehouseError
 
 SCHEMA = "silver"
 CHANGE_LOG = "change_log"
+EVENTS = "silver.events"
 GOLD = ("current_state", "history")
 REMEDY = (
     "Keep environments apart by LAKEHOUSE_DIR, or by LAKEHOUSE_METASTORE where it is shared: "

@@ -102,6 +102,17 @@ class GoldOptions:
         return self.values.get("tombstone_retention")
 
 
+def values_of(config: Any, kind: str) -> dict[str, Any]:
+    """Return the options that decide what a table holds; where a model gives none, the defaults.
+
+    Args:
+        config: of the model; it has `get`.
+        kind: its materialization.
+    """
+    given = {name: config.get(name) for name in DEFAULTS[kind]}
+    return DEFAULTS[kind] | {name: value for name, value in given.items() if value is not None}
+
+
 def read_options(
     model: Mapping[str, Any], key: Collection[str], own: Iterable[str], project: Mapping[str, Any]
 ) -> GoldOptions:
@@ -131,9 +142,11 @@ def read_options(
             f"there is no such option of {config['materialized']}",
             f"{did_you_mean} options are {', '.join(names)}",
         )
-    given = {name: config[name] for name in names if config.get(name) is not None}
-    beside = {name: given.pop(name, default) for name, default in BESIDE.items()}
-    values = defaults | given
+    values = values_of(config, config["materialized"])
+    beside = {
+        name: default if config.get(name) is None else config[name]
+        for name, default in BESIDE.items()
+    }
     for name, found, wanted in _wrong_values(values, beside, model, key):
         raise _refusal(model, name, found, wanted)
     return GoldOptions(values, **beside)

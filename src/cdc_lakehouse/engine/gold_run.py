@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from cdc_lakehouse.engine.changes import FEW, Changes, NewChanges, count_changes
+from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.gold_table import GoldTable
 from cdc_lakehouse.engine.latest_changes import counts_of, query_of_latest
 from cdc_lakehouse.engine.moves_run import NEW_CHANGES, MovesRun, note
@@ -25,7 +26,6 @@ from cdc_lakehouse.engine.steps import (
     Stage,
 )
 
-EVENTS = "silver.events"
 # Who follows rows has to know of each DROP, also of one that leaves the rows in gold.
 EVERY_DROP = "true"
 

@@ -30,7 +30,7 @@ sql = Statements()
 @cache
 def _module() -> Any:
     """The macros, compiled when the first statement is rendered: a run without news needs none."""
-    environment = Environment(undefined=StrictUndefined, extensions=["jinja2.ext.do"])
+    environment = Environment(undefined=StrictUndefined)
     environment.filters["quoted"] = quoted
     environment.globals |= {"order_columns": order_columns, "removed_by": removed_by}
     texts = [path.read_text() for path in sorted(FOLDER.glob("*.sql"))]

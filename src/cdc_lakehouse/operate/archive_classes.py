@@ -58,7 +58,6 @@ def _train() -> None:
     for statement in STATEMENTS:
         spark.sql(statement).collect()
     gateway = gateway_of(spark.sparkContext)
-    assert gateway is not None  # Spark runs
     spark.stop()
     gateway.shutdown()
     gateway.proc.stdin.close()

@@ -70,7 +70,6 @@ def open_guarded(spark: SparkSession, is_read_only: bool) -> JavaObject:
     lists = [_set(jvm, names) for names in (READING, WRITING, SETTINGS, FUNCTIONS)]
     given = [getpass.getuser(), is_read_only, pinned, *lists]
     gateway = gateway_of(spark.sparkContext)
-    assert gateway is not None  # Spark runs
     arguments = gateway.new_array(jvm.java.lang.Object, len(given))
     for place, each in enumerate(given):
         arguments[place] = each

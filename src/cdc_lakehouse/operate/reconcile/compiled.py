@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from cdc_lakehouse.engine.gold_options import DEFAULTS, GoldOptions
+from cdc_lakehouse.engine.gold_options import GoldOptions, values_of
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.operate.reconcile.known import model_of, named_table
 from cdc_lakehouse.sql import identifier
+
+if TYPE_CHECKING:
+    from dbt.contracts.graph.manifest import Manifest
 
 
 @dataclass(frozen=True)
@@ -37,18 +41,31 @@ def compiled_model(named: str, project_dir: Path) -> Compiled:
     model = model_of(named_table(named), project_dir)
     if model is None:
         raise LakehouseError(f"No gold model reads {named}. `lakehouse add-table` writes one.")
-    from dbt.cli.main import dbtRunner
-
-    quietly = ["--quiet", "--log-level", "none", "--no-populate-cache"]
-    done = dbtRunner().invoke([*quietly, "compile", "-s", model.name])
-    results = list(getattr(done.result, "results", None) or [])
-    node = next((r.node for r in results if r.node.name == model.name), None)
-    if not done.success or node is None or not node.compiled_code:
-        said = "; ".join(str(r.message) for r in results if r.message) or str(done.exception)
-        raise LakehouseError(f"dbt cannot compile {model.name}: {said}")
+    node = compiled_node(model.name)
     held = f"{node.schema}_storage.{identifier(f'{node.alias}_held')}"
     sql = node.compiled_code
-    given = {name: node.config.get(name) for name in DEFAULTS["current_state"]}
-    values = DEFAULTS["current_state"] | {n: v for n, v in given.items() if v is not None}
-    removing = tuple(GoldOptions(values).removing)
+    removing = tuple(GoldOptions(values_of(node.config, "current_state")).removing)
     return Compiled(model.name, node.relation_name, held, sql, model.columns, model.key, removing)
+
+
+def compiled_node(selected: str, manifest: "Manifest | None" = None) -> Any:
+    """Return a model as dbt compiles it.
+
+    Args:
+        selected: its name, maybe behind those of its package and folders, with dots between them.
+        manifest: the project, if dbt has read it.
+
+    Raises:
+        LakehouseError: dbt cannot compile it.
+    """
+    from dbt.cli.main import dbtRunner
+
+    name = selected.rpartition(".")[2]
+    quietly = ["--quiet", "--log-level", "none", "--no-populate-cache"]
+    done = dbtRunner(manifest=manifest).invoke([*quietly, "compile", "-s", selected])
+    results = list(getattr(done.result, "results", None) or [])
+    node = next((r.node for r in results if r.node.name == name), None)
+    if not done.success or node is None or not node.compiled_code:
+        said = "; ".join(str(r.message) for r in results if r.message) or str(done.exception)
+        raise LakehouseError(f"dbt cannot compile {name}: {said}")
+    return node

@@ -13,6 +13,7 @@ from cdc_lakehouse.delta.kept import forget
 from cdc_lakehouse.delta.statements import set_properties
 from cdc_lakehouse.delta.watermark import mark_of
 from cdc_lakehouse.engine import change_log, duplicates
+from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.latest_changes import LatestChanges
 from cdc_lakehouse.engine.new_messages import NewMessages
 from cdc_lakehouse.engine.registry import learn_schemas
@@ -24,7 +25,7 @@ from cdc_lakehouse.routes import read_routes
 from dbt.adapters.lakehouse.execution import Execution
 from dbt.adapters.lakehouse.extracts import Extracts
 from dbt.adapters.lakehouse.protection import ProtectionAdapter
-from dbt.adapters.lakehouse.tables import EVENTS, INFER_NOTHING, tell
+from dbt.adapters.lakehouse.tables import INFER_NOTHING, tell
 
 OUTCOMES = "select * from outcomes"
 

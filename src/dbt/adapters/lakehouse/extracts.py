@@ -7,13 +7,14 @@ from cdc_lakehouse.delta.kept import forget
 from cdc_lakehouse.delta.statements import set_properties
 from cdc_lakehouse.engine import extracts
 from cdc_lakehouse.engine.extracts import Extract, Key
+from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.latest_changes import is_of_none
 from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import with_tables
 from cdc_lakehouse.engine.window import Window
 from cdc_lakehouse.routes import EXTRACT
-from dbt.adapters.lakehouse.tables import EVENTS, TablesAdapter
+from dbt.adapters.lakehouse.tables import TablesAdapter
 
 PLACES = "extract_places"
 # Who has an extract says so before it has.

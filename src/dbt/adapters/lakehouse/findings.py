@@ -6,13 +6,14 @@ from dbt.adapters.base.meta import available
 from dbt.flags import get_flags
 
 from cdc_lakehouse.delta.log import is_table
+from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.report.findings import findings
 from cdc_lakehouse.report.limits import read_limits
 from cdc_lakehouse.report.looking import Looker
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.sql import quoted
 from dbt.adapters.lakehouse.connections import short_errors
-from dbt.adapters.lakehouse.tables import EVENTS, TablesAdapter
+from dbt.adapters.lakehouse.tables import TablesAdapter
 
 NOTHING = ("", "", "", "")
 

@@ -22,6 +22,7 @@ from cdc_lakehouse.engine.columns import (
     primary_key,
     stored_columns,
 )
+from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_options import read_options
 from cdc_lakehouse.engine.gold_relations import beside, function_of, storage_of
@@ -44,7 +45,7 @@ from dbt.adapters.lakehouse.execution import Context, Execution
 from dbt.adapters.lakehouse.expressions import check_expressions
 from dbt.adapters.lakehouse.plain_table import PlainTable
 from dbt.adapters.lakehouse.protection import ProtectionAdapter
-from dbt.adapters.lakehouse.tables import EVENTS, INFERENCE, folder_of
+from dbt.adapters.lakehouse.tables import INFERENCE, folder_of
 from dbt.adapters.lakehouse.views import REPLACED
 
 # What gold_problems is before there is a gold model.

@@ -13,11 +13,11 @@ from cdc_lakehouse.delta.log import is_table, read_beside, write_beside
 from cdc_lakehouse.delta.past import identifier_of, keeps_rows_since
 from cdc_lakehouse.engine.change_log import MESSAGES
 from cdc_lakehouse.engine.duplicates import reach
+from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.latest_changes import COLUMNS, first_sequences_of, sequences_of
 from cdc_lakehouse.engine.passed_tests import FILE, Passed, read_passed, text_of
 from cdc_lakehouse.runtime.paths import warehouse_path
 from dbt.adapters.lakehouse.marks import MarksAdapter
-from dbt.adapters.lakehouse.tables import EVENTS
 
 
 class PassedTestsAdapter(MarksAdapter):

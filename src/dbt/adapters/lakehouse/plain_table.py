@@ -27,6 +27,7 @@ from cdc_lakehouse.engine.change_feed import (
     has_feed,
 )
 from cdc_lakehouse.engine.changes import Changes
+from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.gold_table import GoldTable
 from cdc_lakehouse.engine.judged_rows import RULES
 from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
@@ -35,7 +36,7 @@ from cdc_lakehouse.engine.rebuilds import KIND
 from cdc_lakehouse.engine.rendering import sql
 from dbt.adapters.lakehouse.execution import Execution
 from dbt.adapters.lakehouse.protection import ProtectionAdapter
-from dbt.adapters.lakehouse.tables import EVENTS, folder_of, tell
+from dbt.adapters.lakehouse.tables import folder_of, tell
 
 
 class PlainTable:

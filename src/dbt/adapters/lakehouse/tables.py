@@ -24,6 +24,7 @@ from cdc_lakehouse.delta.commit import ROW_BY_ROW, set_for_one_statement
 from cdc_lakehouse.delta.log import bytes_since, is_table, properties_of
 from cdc_lakehouse.delta.log import snapshot as latest
 from cdc_lakehouse.delta.stored_columns import changed_columns, types_of_columns, types_of_schema
+from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.gold_relations import Function
 from cdc_lakehouse.runtime.jvm import external_catalog
 from cdc_lakehouse.runtime.paths import warehouse_path
@@ -34,7 +35,6 @@ from dbt.adapters.lakehouse.connections import root_session, short_errors, step_
 
 # The names that dbt gives a reference of which it takes no row, or those of some time.
 PARTS = ("_dbt_limit_subq", "_dbt_et_filter_subq")
-EVENTS = "silver.events"
 # Spark infers what a query says of columns that are equal, to filter more, and of all columns for
 # rows that are kept. Of columns that are made of each other it writes that out for each: half a
 # minute for a history of ten columns.
