@@ -35,6 +35,8 @@ HELD_ELSEWHERE = {
     "lakehouse ingest snapshot --table shop.orders FILE": "test_extracts lands one",
     "lakehouse report --open": "starts a browser; without that it is typed",
     "lakehouse serve": "stays up; test_serve types it",
+    "select * from {{ row_images('shop_*.orders_*', 'archive.`orders.old`') }}\n":
+        "a part of a model; test_source_tables has such patterns",
     "make docs": "test_docs_site types its recipe",
     "dbt docs generate --static --target docs": "part of that recipe",
     "pip install cdc_lakehouse": "test_wheel installs it, and types the next two there",
@@ -75,6 +77,7 @@ SAYS = {
         r"^rejected_share  4 topics  5 of 97 messages are rejected in 4 topics \(5\.15%, limit 0",
         r"^problems  orders  1 problem with values, keys or rules: shipped_at ",
     ],
+    "lakehouse plan gold.orders": [r"^gold\.orders: nothing new since commit [0-9]+ of bronze"],
     "lakehouse timings": [
         r"^ingest files, 20.* s, of which",
         r"^dbt build, 20.* s, of which",
@@ -94,6 +97,7 @@ SAYS = {
     AS_OF: [rf"^{key} " for key in (1001, 1003, 1004, 1006, 1007, 1008, 2005)],
     MODEL: ["Previewing inline node", r"\| shop\.orders +\|"],
     # CONTRIBUTING
+    "lakehouse plan gold.orders --sql": [r"^gold\.orders: ", r"^  1  ends      nothing new$"],
     "dbt run -s events": ["Completed successfully"],
     "dbt test -s dts_canal__update": ["1 of 1 PASS dts_canal::dts_canal__update "],
     "lakehouse add-table inventory.parts": [r"parts\.sql and _inventory\.yml, 6 columns, key id$"],
@@ -158,8 +162,8 @@ def lakehouse(open_lakehouse):
     lakehouse = open_lakehouse("readme", change=lambda project: None)
     makefile = (PROJECT / "Makefile").read_text()
     recipe = re.search(r"^run:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)[1]
-    for line in recipe.splitlines():
-        code, said = lakehouse.process.submit(_type, line.strip()).result()
+    for line in re.findall(r"^\t(lakehouse .*)$", recipe, re.MULTILINE):
+        code, said = lakehouse.process.submit(_type, line).result()
         assert code == 0, said
     return lakehouse
 
