@@ -1,4 +1,7 @@
-"""Read JSON of Kafka Connect's JsonConverter, its rows in canonical text.
+"""Read JSON of Kafka Connect, its rows in canonical text.
+
+It is the JSON of a JsonConverter; or that of a JsonSchemaConverter, behind the id of a schema that
+only the registry has.
 
 `register` makes `connect_json(value binary, fields string, statement string, key binary)` a SQL
 function; `read` is the same for one message in plain Python. `fields` and `statement` are as of
@@ -84,9 +87,12 @@ def read(
     """
     of_key = _rows_of_key(key)
     rows = Rows(of_key.types)
-    found = exact_json.exact(value, shape, statement, rows.fit)
+    document = _without_header(value)
+    text, code, detail, stated = exact_json.exact(document, shape, statement, rows.fit)
+    if document and document is not value and text is None and code is None:
+        text = document.decode()
     types = rows.types if rows.has_types else None
-    return *found, types, rows.is_whole, _texts_of(of_key, types)
+    return text, code, detail, stated, types, rows.is_whole, _texts_of(of_key, types)
 
 
 def read_key(key: bytes | None, types: dict[str, str] | None) -> dict[str, str | None] | None:
@@ -97,9 +103,22 @@ def read_key(key: bytes | None, types: dict[str, str] | None) -> dict[str, str |
     return _texts_of(_rows_of_key(key), types)
 
 
+def _without_header(value: bytes | None) -> bytes | None:
+    """Return a value without the header of a schema registry: a zero byte and the schema's id.
+
+    The id has four bytes, or eight as Apicurio writes it.
+    """
+    if value is not None and value[:1] == b"\0":
+        for length in (5, 9):
+            if value[length : length + 1] == b"{":
+                return value[length:]
+    return value
+
+
 def _rows_of_key(key: bytes | None) -> Rows:
     rows = Rows()
-    if key is None or exact_json.exact(key, _KEY, "", rows.fit)[1]:
+    document = _without_header(key)
+    if document is None or exact_json.exact(document, _KEY, "", rows.fit)[1]:
         return Rows()
     return rows
 
