@@ -10,7 +10,7 @@ from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.delta.log import committed_at
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.ingest.columns import Refused
-from cdc_lakehouse.ingest.files import LINES, PARQUET, UNKNOWN, is_parquet
+from cdc_lakehouse.ingest.files import LANDED, UNKNOWN, is_compressed, is_parquet
 from cdc_lakehouse.runtime.paths import work_dir
 
 COMPRESSION = 8  # times that the text of messages is longer than it is in a table
@@ -31,7 +31,7 @@ def find_files(root: str, refuse: Refuse, note: Note = lambda text: None) -> Ite
         name = os.path.basename(path).lower()
         if name[0] in "._" or name.endswith(".crc"):
             continue
-        if name.endswith((PARQUET, *LINES)):
+        if name.endswith(LANDED):
             yield path
         elif os.path.islink(path) and not os.path.exists(path):
             refuse(path, Refused(f"is a link to {os.readlink(path)}, which is not there. Mend it."))
@@ -142,6 +142,6 @@ def bytes_to_land(path: str | Path) -> int:
         with suppress(OSError):
             status = os.stat(name)
             if status.st_mtime > last:
-                is_compressed = is_parquet(name) or name.lower().endswith(".gz")
-                size += status.st_size // (1 if is_compressed else COMPRESSION)
+                is_packed = is_parquet(name) or is_compressed(name)
+                size += status.st_size // (1 if is_packed else COMPRESSION)
     return size

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from cdc_lakehouse.bronze.deliveries import LARGE
 from cdc_lakehouse.errors import DISK_FULL, cannot_write
 from cdc_lakehouse.ingest.columns import NEEDED, STAGED, Refused, as_staged, renamed
+from cdc_lakehouse.ingest.containers import CONTAINER, bodies_of, is_container
 from cdc_lakehouse.ingest.names import NO_NAMES, Names
 from cdc_lakehouse.ingest.room import Room
 
@@ -32,7 +33,8 @@ MEBIBYTE = 1 << 20
 BATCH_ROWS, BATCH_BYTES = 16_384, 16 * MEBIBYTE
 LONGEST = 128 * MEBIBYTE  # bytes of a message; the embedded Spark's 4 GB hold it and its copies
 
-UNKNOWN = Refused(f"has an unknown extension. Rename it to {PARQUET} or {', '.join(LINES)}.")
+LANDED = (PARQUET, CONTAINER, *LINES)
+UNKNOWN = Refused(f"has an unknown extension. Rename it to one of {', '.join(LANDED)}.")
 UNFIT = (Refused, OSError, EOFError, zlib.error, pa.ArrowException)
 
 
@@ -111,8 +113,8 @@ def is_parquet(path: str) -> bool:
 
 
 def is_compressed(path: str) -> bool:
-    """Tell a line file that is gzipped."""
-    return path.lower().endswith(".gz")
+    """Tell a file whose bytes do not begin with its lines: one that is gzipped, or a container."""
+    return path.lower().endswith((".gz", CONTAINER))
 
 
 def stage(file: File, folder: Path, room: Room | None = None) -> File:
@@ -226,26 +228,28 @@ def _line_batches(file: File) -> Iterator[pa.RecordBatch]:
         first += len(values)
 
 
-def lines_of(file: File) -> Iterator[list[bytes]]:
+def lines_of(file: File) -> Iterator[list[bytes | None]]:
     """Yield the lines of a file, many at a time, and count what was read of it in `file`.
+
+    Those of a container are its messages, of which one may have no value.
 
     Raises:
         one of UNFIT: the file cannot be landed.
     """
-    if is_compressed(file.path) and file.size == 0:
+    if (is_gzip := file.path.lower().endswith(".gz")) and file.size == 0:
         raise EOFError  # gzip takes no bytes at all for a whole file
     first = file.unpacked = 0
-    is_gzip = is_compressed(file.path)
     with open(file.path, "rb") as raw, gzip.open(raw) if is_gzip else raw as lines:
-        while values := _take_lines(lines, first):
+        bodies = bodies_of(raw, BATCH_ROWS, BATCH_BYTES) if is_container(file.path) else None
+        while values := next(bodies, []) if bodies else _take_lines(lines, first):
             file.read = raw.tell()
             first += len(values)
-            file.unpacked += sum(map(len, values)) + len(values)
+            file.unpacked += sum(len(value or b"") for value in values) + len(values)
             yield values
 
 
-def _take_lines(lines: IO[bytes] | gzip.GzipFile, first: int) -> list[bytes]:
-    values: list[bytes] = []
+def _take_lines(lines: IO[bytes] | gzip.GzipFile, first: int) -> list[bytes | None]:
+    values: list[bytes | None] = []
     size = 0
     while len(values) < BATCH_ROWS and size < BATCH_BYTES:
         line = lines.readline(LONGEST + 1)

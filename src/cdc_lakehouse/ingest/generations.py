@@ -93,7 +93,7 @@ def _begins_with(file: File, landed: list[Row]) -> bool:
     return all(file.beginnings.get(row.size) == row.digest for row in landed)
 
 
-def begins_alike(file: File, count: int, landed: Iterator[tuple[int, str]]) -> bool:
+def begins_alike(file: File, count: int, landed: Iterator[tuple[int, str | None]]) -> bool:
     """Tell by the lines whether a file begins with what has landed, or is a part of that.
 
     Args:
@@ -107,7 +107,7 @@ def begins_alike(file: File, count: int, landed: Iterator[tuple[int, str]]) -> b
             found = next(landed, None)
             if found is None:
                 return number >= count
-            if found != (number, sha256(line).hexdigest()):
+            if found != (number, None if line is None else sha256(line).hexdigest()):
                 return False
     except UNFIT:
         return False  # staging says why
