@@ -1,4 +1,4 @@
-{#- The formats that silver reads: each has a model of its name. Here, and nowhere else, a format is named to be read. -#}
+{#- The formats that silver reads. Here, and nowhere else, a format is named to be read. -#}
 {% macro formats() -%}
     {{ return(own_formats() + [
         'aws_dms',
@@ -32,4 +32,9 @@
         'ticdc_simple',
         'tidb_canal',
     ]) }}
+{%- endmacro %}
+
+{#- Each format has a model of its name, but for these: their envelope is that of another format, whose model reads them, too. -#}
+{% macro twins() -%}
+    {{ return({'drs_json_c': 'drs_json', 'oceanbase_canal': 'canal'}) }}
 {%- endmacro %}

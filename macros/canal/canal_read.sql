@@ -4,7 +4,6 @@
     route_database.
 -#}
 {% macro canal_read(messages, full_load, types, deleted_in, heartbeat) -%}
-{%- set other = {'data': 'old', 'old': 'data'}[deleted_in] -%}
 select
     *,
     json.*,
@@ -27,8 +26,9 @@ select
     case
         when json.type <> 'DELETE' then 'data'
         when delete_image is not null then delete_image
-        when coalesce(size(json.{{ deleted_in }}), 0) = 0 and size(json.{{ other }}) > 0 then '{{ other }}'
-        else '{{ deleted_in }}'
+        when coalesce(size(json.old), 0) = 0 and size(json.data) > 0 then 'data'
+        when coalesce(size(json.data), 0) = 0 and size(json.old) > 0 then 'old'
+        else {{ deleted_in }}
     end as image_field,
     if(image_field = 'old', json.old, json.data) as row_images,
     if(json.type = 'UPDATE', json.old, cast(null as array<map<string, string>>)) as old_images

@@ -1,11 +1,11 @@
 {#-
     The rows of Canal messages: one per row of a message, with its images as struct<new, old>, and one without images for a message
     that is no row change, or per table of a TRUNCATE. `full_load` is the dialect's word for the rows of a full load, `types` its
-    field of column types, `heartbeat` the dialect's word for a heartbeat. The row of a DELETE stands in `deleted_in`, or in the other
-    field where only that is filled: of every dialect there are such writers. The route has the last word. Needs the columns of
+    field of column types, `heartbeat` the dialect's word for a heartbeat. The row of a DELETE stands in `deleted_in`, SQL for data or
+    old, or in the other field where only that is filled: of every dialect there are such writers. The route has the last word. Needs the columns of
     `json_messages` with `canal_fields`, delete_image, route_database and route_problem.
 -#}
-{% macro canal_rows(messages, full_load=none, types='json.mysqltype', deleted_in='data', heartbeat='MHEARTBEAT') -%}
+{% macro canal_rows(messages, full_load=none, types='json.mysqltype', deleted_in="'data'", heartbeat='MHEARTBEAT') -%}
 {%- set images = 'array<struct<new: map<string, string>, old: map<string, string>>>' -%}
 select
     *,

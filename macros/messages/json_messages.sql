@@ -1,5 +1,5 @@
 {#-
-    Reads the messages of a JSON format: `json` has the fields; it is null if `json_problem` says why the value is not one JSON
+    Reads the messages of a JSON format, or of several with one envelope: `json` has the fields; it is null if `json_problem` says why the value is not one JSON
     object with these fields. `stated` is what the DDL in the member `statement` does (udfs/exact_json.py). Without the two options
     Spark would refuse a text of more than 20 million characters, or a number of more than 1,000 digits.
 
@@ -21,6 +21,6 @@ from (
         *,
         {{ 'connect_json' if key else 'exact_json' }}(value, '{{ fields }}', '{{ statement }}'{{ ', ' ~ key if key }}) as exact
     from {{ messages }}
-    where format = '{{ format }}'
+    where format in ('{{ ([format] if format is string else format) | join("', '") }}')
 )
 {%- endmacro %}

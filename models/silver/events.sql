@@ -4,7 +4,7 @@ with
 
 outcomes as (
 
-    {{ outcomes_of(formats() + ['full_extract']) }}
+    {{ outcomes_of(formats() + ['full_extract'], twins()) }}
 
 ),
 

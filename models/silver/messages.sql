@@ -11,7 +11,7 @@ lines as (
 
     select
         from_json(
-            {{ text_literal(adapter.routes()) }},
+            {{ text_literal(adapter.silver.routes()) }},
             'by_topic map<string, struct<
                 time_zone string, avro_schema string, delete_image string, database string, table string, key array<string>,
                 topic_pattern string, in_topic struct<database string, schema string, table string>,

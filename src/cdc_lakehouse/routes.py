@@ -200,7 +200,11 @@ def _check_names(line: Line, route: Route) -> None:
 
 
 def formats(project_dir: Path) -> list[str]:
-    """Return the formats of cdc_lakehouse and of a project: folders with a model of their name."""
-    folders = [folder / "models" / "silver" for folder in (PACKAGE, project_dir)]
-    models = (path for folder in folders for path in folder.glob("*/*.sql"))
-    return sorted({path.stem for path in models if path.stem == path.parent.name})
+    """Return the formats of cdc_lakehouse and of a project: folders with a model of their name.
+
+    A format of cdc_lakehouse that the model of another one reads has a page of its name alone.
+    """
+    files = [*project_dir.glob("models/silver/*/*.sql")]
+    files += PACKAGE.glob("models/silver/*/*.sql")
+    files += PACKAGE.glob("models/silver/*/_*.md")
+    return sorted({path.parent.name for path in files if path.stem.lstrip("_") == path.parent.name})

@@ -16,6 +16,9 @@ pytestmark = pytest.mark.full
 
 SOURCES = PROJECT / "src" / "cdc_lakehouse"
 FORMATS = formats(PROJECT)
+# The formats that the model of another one reads.
+TWINS = dict(re.findall(r"'(\w+)': '(\w+)'", (PROJECT / "macros" / "formats.sql").read_text()))
+MODELS = [name for name in FORMATS if name not in TWINS]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # dbt's page opens the lineage where it is loaded, so each link has an address of its own before #.
 LINEAGE = re.compile(r"\?\w+#!/overview\?g_v=1&g_i=[^)\s]+")
@@ -97,7 +100,11 @@ def test_the_overview_says_what_readme_and_the_glossary_say(overview):
     readme = (PROJECT / "README.md").read_text()
     table = re.search(r"^## Formats\n\n((?:\|.*\n)+)", readme, re.MULTILINE)[1]
     page = re.compile(r"\(models/silver/(\w+)/_\1\.md\)")
-    assert page.sub(r"(#!/model/model.cdc_lakehouse.\1)", table) in overview
+
+    def link(found):
+        return f"(#!/model/model.cdc_lakehouse.{TWINS.get(found[1], found[1])})"
+
+    assert page.sub(link, table) in overview
     assert sorted(page.findall(table)) == FORMATS
     glossary = (PROJECT / "docs" / "glossary.md").read_text()
     terms = overview.partition("| term | meaning here |\n|---|---|\n")[2].splitlines()
@@ -180,12 +187,14 @@ def reader(browser, site):
 
 
 def test_each_format_shows_its_page(reader):
-    for name in FORMATS:
+    for name in MODELS:
         reader.open(f"#!/model/model.cdc_lakehouse.{name}")
         reader.title(name)
         page = reader.page.locator("#description + .section-content")
-        page.get_by_text("Written by", exact=True).wait_for()
-        source = (PROJECT / "models" / "silver" / name / f"_{name}.md").read_text()
+        page.get_by_text("Written by", exact=True).first.wait_for()
+        read = [name, *(twin for twin, model in TWINS.items() if model == name)]
+        silver = PROJECT / "models" / "silver"
+        source = "\n".join((silver / each / f"_{each}.md").read_text() for each in read)
         headings = re.findall(r"^\*\*(.+?)\*\*", source, re.MULTILINE)
         shown = page.locator("strong").all_inner_texts()
         assert [heading for heading in headings if heading not in shown] == []
@@ -199,9 +208,9 @@ def test_each_format_shows_its_page(reader):
 def test_links_of_the_overview_lead_to_tables_and_sources(reader, overview):
     links = sorted({*re.findall(r"#!/(?:model|source)/[\w.]+", overview)})
     names = [link.rpartition(".")[2] for link in links]
-    assert {"messages", "events", "row_images", "message_accounting", *FORMATS} < {*names}
+    assert {"messages", "events", "row_images", "message_accounting", *MODELS} < {*names}
     for link, name in zip(links, names, strict=True):
-        if name not in FORMATS[1:]:
+        if name not in MODELS[1:]:
             reader.overview()
             reader.follow(link)
             reader.title(rf"(bronze\.)?{name}")
@@ -234,7 +243,7 @@ def test_the_whole_lineage_is_drawn_without_unit_tests(reader, manifest):
     reader.overview()
     reader.page.locator("[ng-click='onLauncherClick()']").click()
     names = reader.lineage()
-    assert {"messages", *FORMATS, "events", "orders", "lakehouse_metrics"} < {*names}
+    assert {"messages", *MODELS, "events", "orders", "lakehouse_metrics"} < {*names}
     assert not [name for name in names if "__" in name]
     models = [node for node in manifest["nodes"].values() if node["resource_type"] == "model"]
     for color in {node["docs"]["node_color"] for node in models}:

@@ -2,7 +2,7 @@ with
 
 messages as (
 
-    {{ json_messages(ref('messages'), 'canal', canal_fields(), statement='sql') }}
+    {{ json_messages(ref('messages'), ['canal', 'oceanbase_canal'], canal_fields(), statement='sql') }}
 
 ),
 

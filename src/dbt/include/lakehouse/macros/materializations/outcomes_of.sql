@@ -3,12 +3,22 @@
     place of a column, and two of one type could change places unseen. A run leaves out the formats that have nothing new:
     Spark takes seconds to plan each of them, though there is nothing to read.
 -#}
-{% macro outcomes_of(formats) -%}
-    {%- for format in formats if format in formats_to_read(formats) -%}
-    select {{ adapter.columns_of_outcomes(model, format) }} from {{ ref(format) }} as {{ format }}
+{% macro outcomes_of(formats, twins={}) -%}
+    {%- set read = models_of(formats_to_read(formats), twins) -%}
+    {%- for name in models_of(formats, twins) if name in read -%}
+    select {{ adapter.silver.columns_of_outcomes(model, name) }} from {{ ref(name) }} as {{ name }}
     union all
     {% endfor -%}
-    select {{ adapter.columns_of_outcomes(model, 'unrouted') }} from {{ ref('unrouted') }} as unrouted
+    select {{ adapter.silver.columns_of_outcomes(model, 'unrouted') }} from {{ ref('unrouted') }} as unrouted
+{%- endmacro %}
+
+{#- The models that read some formats, each once: `twins` are read by the model of another format. -#}
+{% macro models_of(formats, twins) -%}
+    {%- set names = [] -%}
+    {%- for format in formats -%}
+        {%- do names.append(twins.get(format, format)) -%}
+    {%- endfor -%}
+    {{ return(names | unique | list) }}
 {%- endmacro %}
 
 {#- Those of the formats that may have a message to read: in a run what is new, in `dbt show` all of bronze. -#}
@@ -16,5 +26,5 @@
     {%- if execute and flags.WHICH in ('run', 'build') -%}
         {{ return(plan_of_change_log().formats) }}
     {%- endif -%}
-    {{ return(adapter.formats_landed() if execute and flags.WHICH == 'show' else formats) }}
+    {{ return(adapter.silver.formats_landed() if execute and flags.WHICH == 'show' else formats) }}
 {%- endmacro %}
