@@ -2,4 +2,4 @@
 -- which of them gold shows. See silver.conflicting_changes, and the page of the format.
 {{ config(severity='warn', meta={'look_at': 'silver.conflicting_changes'}) }}
 
-{{ conflicts_among(ref('events'), adapter.places_since(passed_before() | int)) }}
+{{ conflicts_among(ref('events'), adapter.data_tests.places_since(passed_before() | int)) }}

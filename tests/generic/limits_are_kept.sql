@@ -2,6 +2,6 @@
 {% test limits_are_kept(model) %}
     {{ config(severity='warn', meta={'look_at': 'what `lakehouse check` prints'}) }}
 
-    {{ adapter.findings() }}
+    {{ adapter.data_tests.findings() }}
 
 {% endtest %}

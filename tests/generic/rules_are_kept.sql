@@ -7,7 +7,7 @@
 
     select * from {{ model.incorporate(path={'schema': model.schema ~ '_storage', 'identifier': model.identifier ~ '_problems'}) }}
     where
-        code not in ({{ adapter.codes_of_problems('values', 'others') }})
+        code not in ({{ adapter.gold.codes_of_problems('values', 'others') }})
         {{ "and code in ('" ~ rules | join("', '") ~ "')" if rules }}
     qualify count(*) over () > {{ max_violations }}
 

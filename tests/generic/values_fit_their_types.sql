@@ -13,7 +13,7 @@
             *,
             exists(
                 _problems,
-                problem -> problem.code in ({{ adapter.codes_of_problems('values') }})
+                problem -> problem.code in ({{ adapter.gold.codes_of_problems('values') }})
                 {{ "and problem.column in ('" ~ columns | join("', '") ~ "')" if columns }}
             ) as has_problem
         from {{ model }}

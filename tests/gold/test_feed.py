@@ -361,16 +361,16 @@ def _stopped():
     """Run dbt as if it were killed after the stored tables were written, before the plain ones."""
     from conftest import _dbt
 
-    from dbt.adapters.lakehouse.plain_table import PlainTable
+    from cdc_lakehouse.engine.plain_run import PlainRun
 
     def stop(*arguments):
         raise RuntimeError("killed here")
 
-    keep, PlainTable.keep = PlainTable.keep, stop
+    steps, PlainRun.steps = PlainRun.steps, stop
     try:
         return _dbt(["run", "-s", "events", *OPTIONS])
     finally:
-        PlainTable.keep = keep
+        PlainRun.steps = steps
 
 
 @pytest.mark.long

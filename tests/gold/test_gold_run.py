@@ -14,18 +14,20 @@ from cdc_lakehouse.engine.steps import (
     Expect,
     Finish,
     IsKnown,
+    LookAt,
     Name,
     Remove,
     Say,
     Stage,
 )
+from cdc_lakehouse.errors import LakehouseError
 
 SHAPES = shapes()
 
 
 def kinds(steps):
     """What a run does, without what it expects of Spark."""
-    return [type(step) for step in steps if not isinstance(step, (Expect, IsKnown))]
+    return [type(step) for step in steps if not isinstance(step, (Expect, IsKnown, LookAt))]
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -55,7 +57,7 @@ def test_a_run_that_merges_stages_asks_stages_and_commits_once():
         "new_changes",
         "changed_rows",
     ]
-    commit = steps[-1]
+    commit = steps[-2]
     assert (commit.source, commit.version, commit.rebuild) == ("silver.events", 7, False)
     assert str(commit.table) == "gold_storage.things"
 
@@ -69,7 +71,7 @@ def test_a_partial_change_is_noted_before_the_rows_are_written():
     steps = steps_of(orders(), partial_changes=1)
     noted = [n for n, step in enumerate(steps) if isinstance(step, Execute)]
     assert "cdc_lakehouse.partial_rows" in steps[noted[0]].sql
-    assert noted[0] < len(steps) - 1 and isinstance(steps[-1], Commit)
+    assert noted[0] < len(steps) - 2 and isinstance(steps[-2], Commit)
 
 
 def test_a_view_has_one_meaning_in_a_run():
@@ -101,7 +103,7 @@ def test_a_part_of_the_sources_leaves_a_table_of_another_materialization():
 
 
 def test_a_run_without_news_ends_at_once():
-    (step,) = steps_of(orders(read=7))
+    step, _ = steps_of(orders(read=7))
     assert step == Finish(NOTHING_NEW)
 
 
@@ -111,8 +113,39 @@ def test_a_part_of_the_sources_is_checked_and_not_written():
     assert steps[-1] == Finish(NOT_WRITTEN)
 
 
+def written(steps, copy):
+    """How the statements that write a copy begin."""
+    sql = [step.sql for step in steps if isinstance(step, Execute)]
+    return [each.split("\n")[0] for each in sql if str(copy) in each]
+
+
+def test_a_copy_follows_the_table_that_it_has_shown():
+    plan = orders(plain_table=True)
+    merged = written(steps_of(plan, shown=5), plan.plain)
+    assert merged == ["merge into gold_plain.things as stored"]
+
+
+@pytest.mark.parametrize("shown", [None, 3])
+def test_a_copy_that_is_missing_or_behind_is_written_whole(shown):
+    plan = orders(plain_table=True)
+    steps = steps_of(plan, shown=shown)
+    assert written(steps, plan.plain) == ["create or replace table gold_plain.things"]
+    (write,) = [s for s in steps if isinstance(s, Execute) and "replace table" in s.sql]
+    assert write.values["spark.databricks.delta.write.txnVersion"] == "7"
+
+
+def test_a_copy_that_no_option_asks_for_is_dropped():
+    steps = steps_of(orders(), shown=7)
+    assert kinds(steps)[-2:] == [Say, Remove]
+
+
+def test_a_table_of_somebody_else_is_not_overwritten():
+    with pytest.raises(LakehouseError, match="was not made by the option plain_table of things"):
+        steps_of(orders(plain_table=True), shown=5, copy={})
+
+
 def test_changes_of_other_tables_are_noted_as_read():
     steps = steps_of(orders(changes=[]))
-    assert steps == [Finish(NOTHING_NEW)]
+    assert steps == [Finish(NOTHING_NEW), LookAt(orders().plain)]
     (step,) = [step for step in steps_of(orders(changes=None)) if isinstance(step, Commit)]
     assert step.sql.startswith("update gold_storage.things")

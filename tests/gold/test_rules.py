@@ -16,7 +16,7 @@ from yaml import safe_load
 from cdc_lakehouse.engine.change_feed import FeedRows
 from cdc_lakehouse.engine.columns import gold_columns
 from cdc_lakehouse.engine.judged_rows import JudgedRows, shown_columns
-from cdc_lakehouse.engine.plain_table import next_step
+from cdc_lakehouse.engine.plain_table import need_of
 from cdc_lakehouse.engine.rules import read_rules
 from cdc_lakehouse.errors import LakehouseError
 
@@ -159,8 +159,8 @@ def test_the_example_of_the_page_is_what_the_page_says():
 
 
 def test_other_rules_write_the_copy_again_though_nothing_is_new():
-    assert next_step(7, 7, 7, 0, False, has_same_rules=False) == "replace"
-    assert next_step(7, 7, 7, 0, False) == "nothing"
+    assert need_of(7, 7, 7, 0, False, has_same_rules=False) == "replace"
+    assert need_of(7, 7, 7, 0, False) == "nothing"
 
 
 # A table of the laboratory.

@@ -12,7 +12,7 @@ from laboratory import Laboratory, change, thing, truncate, write_models
 from shop import write_messages
 from test_maintain import AT_ONCE, _maintain
 
-from cdc_lakehouse.engine.plain_table import next_step
+from cdc_lakehouse.engine.plain_table import need_of
 
 pytestmark = pytest.mark.full
 
@@ -93,7 +93,7 @@ def written(laboratory, model):
     ],
 )
 def test_what_a_plain_table_needs(marks, merged, step):
-    assert next_step(*marks, *merged) == step
+    assert need_of(*marks, *merged) == step
 
 
 @pytest.fixture(scope="module")
@@ -161,16 +161,16 @@ def test_a_truncate_takes_rows_whose_keys_no_message_names(laboratory):
 
 def _stopped():
     """Run dbt as if it were killed after the stored tables were written, before the plain ones."""
-    from dbt.adapters.lakehouse.plain_table import PlainTable
+    from cdc_lakehouse.engine.plain_run import PlainRun
 
     def stop(*arguments):
         raise RuntimeError("killed here")
 
-    keep, PlainTable.keep = PlainTable.keep, stop
+    steps, PlainRun.steps = PlainRun.steps, stop
     try:
         return _dbt(["run", *NEW])
     finally:
-        PlainTable.keep = keep
+        PlainRun.steps = steps
 
 
 @pytest.mark.long

@@ -1,13 +1,9 @@
 -- stages new_changes
 select
-case when `_problem_of_id` is null then `id` end as `id`,
-case when _operation <> 'delete' and `_problem_of_status` is null then `status` end as `status`,
-case when _operation <> 'delete' and `_problem_of_total` is null then `total` end as `total`,
-array_except(array(
-        if(`_problem_of_id` is not null and _operation <> 'delete', named_struct('column', 'id', 'code', `_problem_of_id`, 'text', _image['id']), null),
-        if(`_problem_of_status` is not null and _operation <> 'delete', named_struct('column', 'status', 'code', `_problem_of_status`, 'text', _image['status']), null),
-        if(`_problem_of_total` is not null and _operation <> 'delete', named_struct('column', 'total', 'code', `_problem_of_total`, 'text', _image['total']), null)
-    ), array(cast(null as struct<column: string, code: string, text: string>))) as _problems,
+`id`,
+if(_operation <> 'delete', `status`, null) as `status`,
+if(_operation <> 'delete' and `_doubt_of_total` is null, `total`, null) as `total`,
+if(_operation <> 'delete', if(size(_unfit) = 0, _unfit, transform(_unfit, unfit -> named_struct('column', unfit.column, 'code', case when unfit.code <> '' then unfit.code when unfit.text rlike '^0000-00-00|^[0-9]{4}-00-|^[0-9]{4}-[0-9]{2}-00' then 'zero_date' when unfit.text rlike r'^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$' then 'out_of_range' else 'invalid' end, 'text', unfit.text))), cast(array() as array<struct<column: string, code: string, text: string>>)) as _problems,
 _sequence,
 _committed_at,
 _operation,
@@ -18,27 +14,34 @@ _offset,
 _row_number,
 _bronze_version,
 if(_operation in ('truncate', 'extract'), _source_table, null) as _truncated_table,
-case when (_is_replaced or _operation in ('update') or (_operation = 'insert' and _is_whole <=> false)) and not ((map_keys(_image) = array('id', 'status', 'total') or size(array_except(array('id', 'status', 'total'), map_keys(_image))) = 0)) then map_from_entries(transform(array_compact(cast(array(if((map_contains_key(_image, 'status')), null, 'status'), if((map_contains_key(_image, 'total')), null, 'total')) as array<string>)), name -> struct(name, ''))) end as _column_sequences,
+case when (_is_replaced or _operation in ('update') or (_operation = 'insert' and _is_whole <=> false)) and not ((map_keys(_image) = array('id', 'status', 'total') or size(array_except(array('id', 'status', 'total'), map_keys(_image))) = 0)) then map_from_entries(transform(array_except(cast(array('status', 'total') as array<string>), map_keys(_image)), name -> struct(name, ''))) end as _column_sequences,
 _is_whole,
 _is_replaced,
 xxhash64(_operation, map_entries(_image)) as _fingerprint, _known_at
 from (
     select
     *,
-    case when `id` is null then case when _image['id'] is null then null when _image['id'] rlike '^0000-00-00|^[0-9]{4}-00-|^[0-9]{4}-[0-9]{2}-00' then 'zero_date' when _image['id'] rlike r'^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$' then 'out_of_range' else 'invalid' end end as `_problem_of_id`,
-    case when `status` is null then case when _image['status'] is null then null when _image['status'] rlike '^0000-00-00|^[0-9]{4}-00-|^[0-9]{4}-[0-9]{2}-00' then 'zero_date' when _image['status'] rlike r'^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$' then 'out_of_range' else 'invalid' end end as `_problem_of_status`,
-    case when `total` is null then case when _image['total'] is null then null when _image['total'] rlike '^0000-00-00|^[0-9]{4}-00-|^[0-9]{4}-[0-9]{2}-00' then 'zero_date' when _image['total'] rlike r'^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$' then 'out_of_range' else 'invalid' end when _image['total'] = cast(`total` as string) then null when length(regexp_extract(_image['total'], r'^[^eE.]*\.([0-9]*?)0*$', 1)) > 2 then 'loses_digits' when `total` <> try_cast(_image['total'] as decimal(38, 30)) then 'loses_digits' end as `_problem_of_total`
+    array_except(array(
+            if(`id` is null and _image['id'] is not null, named_struct('column', 'id', 'code', '', 'text', _image['id']), null),
+            if(`status` is null and _image['status'] is not null, named_struct('column', 'status', 'code', '', 'text', _image['status']), null),
+            if(`_doubt_of_total` is not null or `total` is null and _image['total'] is not null, named_struct('column', 'total', 'code', coalesce(`_doubt_of_total`, ''), 'text', _image['total']), null)
+        ), array(cast(null as struct<column: string, code: string, text: string>))) as _unfit
     from (
-        select * from (
-            select
-            sequence as _sequence,
-            image as _image,
-            try_cast(image['id'] as bigint) as id,
-            image['status'] as status,
-            try_cast(image['total'] as decimal(10, 2)) as total
-            from (select * from silver.row_images where ((database_name = 'shop' and schema_name is null or database_name is null and schema_name = 'shop') and table_name = 'orders')) as row_images
+        select
+        *,
+        case when `total` is null then null when _image['total'] = cast(`total` as string) then null when length(regexp_extract(_image['total'], r'^[^eE.]*\.([0-9]*?)0*$', 1)) > 2 then 'loses_digits' when `total` <> try_cast(_image['total'] as decimal(38, 30)) then 'loses_digits' end as `_doubt_of_total`
+        from (
+            select * from (
+                select
+                sequence as _sequence,
+                image as _image,
+                try_cast(image['id'] as bigint) as id,
+                image['status'] as status,
+                try_cast(image['total'] as decimal(10, 2)) as total
+                from (select * from silver.row_images where ((database_name = 'shop' and schema_name is null or database_name is null and schema_name = 'shop') and table_name = 'orders')) as row_images
+            )
+            where _bronze_version <= 7 and _bronze_version > 5
         )
-        where _bronze_version <= 7 and _bronze_version > 5
     )
 );
 

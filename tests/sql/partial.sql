@@ -1,13 +1,9 @@
 -- stages new_changes
 select
-case when `_problem_of_id` is null then `id` end as `id`,
-case when _operation <> 'delete' and `_problem_of_status` is null then `status` end as `status`,
-case when _operation <> 'delete' and `_problem_of_total` is null then `total` end as `total`,
-array_except(array(
-        if(`_problem_of_id` is not null and _operation <> 'delete', named_struct('column', 'id', 'code', `_problem_of_id`, 'text', _image['id']), null),
-        if(`_problem_of_status` is not null and _operation <> 'delete', named_struct('column', 'status', 'code', `_problem_of_status`, 'text', _image['status']), null),
-        if(`_problem_of_total` is not null and _operation <> 'delete', named_struct('column', 'total', 'code', `_problem_of_total`, 'text', _image['total']), null)
-    ), array(cast(null as struct<column: string, code: string, text: string>))) as _problems,
+`id`,
+if(_operation <> 'delete', `status`, null) as `status`,
+if(_operation <> 'delete' and `_doubt_of_total` is null, `total`, null) as `total`,
+if(_operation <> 'delete', if(size(_unfit) = 0, _unfit, transform(_unfit, unfit -> named_struct('column', unfit.column, 'code', case when unfit.code <> '' then unfit.code when unfit.text rlike '^0000-00-00|^[0-9]{4}-00-|^[0-9]{4}-[0-9]{2}-00' then 'zero_date' when unfit.text rlike r'^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$' then 'out_of_range' else 'invalid' end, 'text', unfit.text))), cast(array() as array<struct<column: string, code: string, text: string>>)) as _problems,
 _sequence,
 _committed_at,
 _operation,
@@ -18,27 +14,34 @@ _offset,
 _row_number,
 _bronze_version,
 if(_operation in ('truncate', 'extract'), _source_table, null) as _truncated_table,
-case when (_is_replaced or _operation in ('update') or (_operation = 'insert' and _is_whole <=> false)) and not ((map_keys(_image) = array('id', 'status', 'total') or size(array_except(array('id', 'status', 'total'), map_keys(_image))) = 0)) then map_from_entries(transform(array_compact(cast(array(if((map_contains_key(_image, 'status')), null, 'status'), if((map_contains_key(_image, 'total')), null, 'total')) as array<string>)), name -> struct(name, ''))) end as _column_sequences,
+case when (_is_replaced or _operation in ('update') or (_operation = 'insert' and _is_whole <=> false)) and not ((map_keys(_image) = array('id', 'status', 'total') or size(array_except(array('id', 'status', 'total'), map_keys(_image))) = 0)) then map_from_entries(transform(array_except(cast(array('status', 'total') as array<string>), map_keys(_image)), name -> struct(name, ''))) end as _column_sequences,
 _is_whole,
 _is_replaced,
 xxhash64(_operation, map_entries(_image)) as _fingerprint
 from (
     select
     *,
-    case when `id` is null then case when _image['id'] is null then null when _image['id'] rlike '^0000-00-00|^[0-9]{4}-00-|^[0-9]{4}-[0-9]{2}-00' then 'zero_date' when _image['id'] rlike r'^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$' then 'out_of_range' else 'invalid' end end as `_problem_of_id`,
-    case when `status` is null then case when _image['status'] is null then null when _image['status'] rlike '^0000-00-00|^[0-9]{4}-00-|^[0-9]{4}-[0-9]{2}-00' then 'zero_date' when _image['status'] rlike r'^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$' then 'out_of_range' else 'invalid' end end as `_problem_of_status`,
-    case when `total` is null then case when _image['total'] is null then null when _image['total'] rlike '^0000-00-00|^[0-9]{4}-00-|^[0-9]{4}-[0-9]{2}-00' then 'zero_date' when _image['total'] rlike r'^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$' then 'out_of_range' else 'invalid' end when _image['total'] = cast(`total` as string) then null when length(regexp_extract(_image['total'], r'^[^eE.]*\.([0-9]*?)0*$', 1)) > 2 then 'loses_digits' when `total` <> try_cast(_image['total'] as decimal(38, 30)) then 'loses_digits' end as `_problem_of_total`
+    array_except(array(
+            if(`id` is null and _image['id'] is not null, named_struct('column', 'id', 'code', '', 'text', _image['id']), null),
+            if(`status` is null and _image['status'] is not null, named_struct('column', 'status', 'code', '', 'text', _image['status']), null),
+            if(`_doubt_of_total` is not null or `total` is null and _image['total'] is not null, named_struct('column', 'total', 'code', coalesce(`_doubt_of_total`, ''), 'text', _image['total']), null)
+        ), array(cast(null as struct<column: string, code: string, text: string>))) as _unfit
     from (
-        select * from (
-            select
-            sequence as _sequence,
-            image as _image,
-            try_cast(image['id'] as bigint) as id,
-            image['status'] as status,
-            try_cast(image['total'] as decimal(10, 2)) as total
-            from (select * from silver.row_images where ((database_name = 'shop' and schema_name is null or database_name is null and schema_name = 'shop') and table_name = 'orders')) as row_images
+        select
+        *,
+        case when `total` is null then null when _image['total'] = cast(`total` as string) then null when length(regexp_extract(_image['total'], r'^[^eE.]*\.([0-9]*?)0*$', 1)) > 2 then 'loses_digits' when `total` <> try_cast(_image['total'] as decimal(38, 30)) then 'loses_digits' end as `_doubt_of_total`
+        from (
+            select * from (
+                select
+                sequence as _sequence,
+                image as _image,
+                try_cast(image['id'] as bigint) as id,
+                image['status'] as status,
+                try_cast(image['total'] as decimal(10, 2)) as total
+                from (select * from silver.row_images where ((database_name = 'shop' and schema_name is null or database_name is null and schema_name = 'shop') and table_name = 'orders')) as row_images
+            )
+            where _bronze_version <= 7 and _bronze_version > 5
         )
-        where _bronze_version <= 7 and _bronze_version > 5
     )
 );
 
@@ -69,7 +72,7 @@ _row.`_fingerprint` as `_fingerprint`,
 flatten(array(
         cast(array() as array<struct<column: string, code: string, text: string>>), `status`.problems, `total`.problems
 )) as _problems,
-if(size(map_filter(cast(map('status', `status`.sequence, 'total', `total`.sequence) as map<string, string>), (name, written) -> written < _row._sequence)) = 0, null, map_filter(cast(map('status', `status`.sequence, 'total', `total`.sequence) as map<string, string>), (name, written) -> written < _row._sequence)) as _column_sequences
+get(filter(array(map_filter(cast(map('status', `status`.sequence, 'total', `total`.sequence) as map<string, string>), (name, written) -> written < _row._sequence)), older -> size(older) > 0), 0) as _column_sequences
 from (
     select
     max_by(struct(`status` as value, filter(changed._problems, problem -> problem.column = 'status') as problems, coalesce(changed._column_sequences['status'], changed._sequence) as sequence), struct(coalesce(changed._column_sequences['status'], changed._sequence), not _is_replaced, _partition, _offset, _row_number)) as `status`,
@@ -100,27 +103,66 @@ merge into gold_storage.things as stored
 using changed_rows as changed
 on stored.`id` <=> changed.`id` and stored._truncated_table <=> changed._truncated_table
 and if(stored._truncated_table is null, null, stored._operation) <=> if(changed._truncated_table is null, null, changed._operation) and ((stored.`id` = cast('7' as bigint) or stored.`id` = cast('8' as bigint) or stored.`id` = cast('9' as bigint)))
-when matched and changed._column_sequences is null and (changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number)))
+when matched and changed._column_sequences is null and (changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number)))
 then update set *
-when matched and ((changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))) or (coalesce(changed._column_sequences['status'], changed._sequence) > coalesce(stored._column_sequences['status'], stored._sequence) or (coalesce(changed._column_sequences['status'], changed._sequence) = coalesce(stored._column_sequences['status'], stored._sequence) and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))) or (coalesce(changed._column_sequences['total'], changed._sequence) > coalesce(stored._column_sequences['total'], stored._sequence) or (coalesce(changed._column_sequences['total'], changed._sequence) = coalesce(stored._column_sequences['total'], stored._sequence) and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))))
+when matched and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number)
 then update set
-`status` = if((coalesce(changed._column_sequences['status'], changed._sequence) > coalesce(stored._column_sequences['status'], stored._sequence) or (coalesce(changed._column_sequences['status'], changed._sequence) = coalesce(stored._column_sequences['status'], stored._sequence) and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed.`status`, stored.`status`),
-`total` = if((coalesce(changed._column_sequences['total'], changed._sequence) > coalesce(stored._column_sequences['total'], stored._sequence) or (coalesce(changed._column_sequences['total'], changed._sequence) = coalesce(stored._column_sequences['total'], stored._sequence) and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed.`total`, stored.`total`),
-`_sequence` = if((changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed.`_sequence`, stored.`_sequence`),
-`_committed_at` = if((changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed.`_committed_at`, stored.`_committed_at`),
-`_operation` = if((changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed.`_operation`, stored.`_operation`),
-`_source_table` = if((changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed.`_source_table`, stored.`_source_table`),
-`_topic` = if((changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed.`_topic`, stored.`_topic`),
-`_partition` = if((changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed.`_partition`, stored.`_partition`),
-`_offset` = if((changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed.`_offset`, stored.`_offset`),
-`_row_number` = if((changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed.`_row_number`, stored.`_row_number`),
-`_bronze_version` = if((changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed.`_bronze_version`, stored.`_bronze_version`),
-`_truncated_table` = if((changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed.`_truncated_table`, stored.`_truncated_table`),
-`_is_whole` = if((changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed.`_is_whole`, stored.`_is_whole`),
-`_is_replaced` = if((changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed.`_is_replaced`, stored.`_is_replaced`),
-`_fingerprint` = if((changed._sequence > stored._sequence or (changed._sequence = stored._sequence and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed.`_fingerprint`, stored.`_fingerprint`),
-_problems = flatten(array(
-        cast(array() as array<struct<column: string, code: string, text: string>>), filter(if((coalesce(changed._column_sequences['status'], changed._sequence) > coalesce(stored._column_sequences['status'], stored._sequence) or (coalesce(changed._column_sequences['status'], changed._sequence) = coalesce(stored._column_sequences['status'], stored._sequence) and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed._problems, stored._problems), problem -> problem.column = 'status'), filter(if((coalesce(changed._column_sequences['total'], changed._sequence) > coalesce(stored._column_sequences['total'], stored._sequence) or (coalesce(changed._column_sequences['total'], changed._sequence) = coalesce(stored._column_sequences['total'], stored._sequence) and changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and struct(not changed._is_replaced, changed._partition, changed._offset, changed._row_number) > struct(not stored._is_replaced, stored._partition, stored._offset, stored._row_number))), changed._problems, stored._problems), problem -> problem.column = 'total')
-)),
-_column_sequences = if(size(map_filter(cast(map('status', greatest(coalesce(changed._column_sequences['status'], changed._sequence), coalesce(stored._column_sequences['status'], stored._sequence)), 'total', greatest(coalesce(changed._column_sequences['total'], changed._sequence), coalesce(stored._column_sequences['total'], stored._sequence))) as map<string, string>), (name, written) -> written < greatest(changed._sequence, stored._sequence))) = 0, null, map_filter(cast(map('status', greatest(coalesce(changed._column_sequences['status'], changed._sequence), coalesce(stored._column_sequences['status'], stored._sequence)), 'total', greatest(coalesce(changed._column_sequences['total'], changed._sequence), coalesce(stored._column_sequences['total'], stored._sequence))) as map<string, string>), (name, written) -> written < greatest(changed._sequence, stored._sequence)))
+`status` = if(coalesce(changed._column_sequences['status'], changed._sequence) >= coalesce(stored._column_sequences['status'], stored._sequence), changed.`status`, stored.`status`),
+`total` = if(coalesce(changed._column_sequences['total'], changed._sequence) >= coalesce(stored._column_sequences['total'], stored._sequence), changed.`total`, stored.`total`),
+`_sequence` = if(changed._sequence >= stored._sequence, changed.`_sequence`, stored.`_sequence`),
+`_committed_at` = if(changed._sequence >= stored._sequence, changed.`_committed_at`, stored.`_committed_at`),
+`_operation` = if(changed._sequence >= stored._sequence, changed.`_operation`, stored.`_operation`),
+`_source_table` = if(changed._sequence >= stored._sequence, changed.`_source_table`, stored.`_source_table`),
+`_topic` = if(changed._sequence >= stored._sequence, changed.`_topic`, stored.`_topic`),
+`_partition` = if(changed._sequence >= stored._sequence, changed.`_partition`, stored.`_partition`),
+`_offset` = if(changed._sequence >= stored._sequence, changed.`_offset`, stored.`_offset`),
+`_row_number` = if(changed._sequence >= stored._sequence, changed.`_row_number`, stored.`_row_number`),
+`_bronze_version` = if(changed._sequence >= stored._sequence, changed.`_bronze_version`, stored.`_bronze_version`),
+`_truncated_table` = if(changed._sequence >= stored._sequence, changed.`_truncated_table`, stored.`_truncated_table`),
+`_is_whole` = if(changed._sequence >= stored._sequence, changed.`_is_whole`, stored.`_is_whole`),
+`_is_replaced` = if(changed._sequence >= stored._sequence, changed.`_is_replaced`, stored.`_is_replaced`),
+`_fingerprint` = if(changed._sequence >= stored._sequence, changed.`_fingerprint`, stored.`_fingerprint`),
+_problems = flatten(
+    transform(
+        cast(array('status', 'total') as array<string>),
+        name -> filter(
+            if(coalesce(changed._column_sequences[name], changed._sequence) >= coalesce(stored._column_sequences[name], stored._sequence), changed._problems, stored._problems),
+            problem -> problem.column = name
+        )
+    )
+),
+_column_sequences = get(filter(array(map_filter(map_from_arrays(
+                    cast(array('status', 'total') as array<string>),
+                    transform(cast(array('status', 'total') as array<string>), name -> greatest(coalesce(changed._column_sequences[name], changed._sequence), coalesce(stored._column_sequences[name], stored._sequence)))
+                ), (name, written) -> written < greatest(changed._sequence, stored._sequence))), older -> size(older) > 0), 0)
+when matched and (changed._sequence > stored._sequence or exists(cast(array('status', 'total') as array<string>), name -> coalesce(changed._column_sequences[name], changed._sequence) > coalesce(stored._column_sequences[name], stored._sequence)))
+then update set
+`status` = if(coalesce(changed._column_sequences['status'], changed._sequence) > coalesce(stored._column_sequences['status'], stored._sequence), changed.`status`, stored.`status`),
+`total` = if(coalesce(changed._column_sequences['total'], changed._sequence) > coalesce(stored._column_sequences['total'], stored._sequence), changed.`total`, stored.`total`),
+`_sequence` = if(changed._sequence > stored._sequence, changed.`_sequence`, stored.`_sequence`),
+`_committed_at` = if(changed._sequence > stored._sequence, changed.`_committed_at`, stored.`_committed_at`),
+`_operation` = if(changed._sequence > stored._sequence, changed.`_operation`, stored.`_operation`),
+`_source_table` = if(changed._sequence > stored._sequence, changed.`_source_table`, stored.`_source_table`),
+`_topic` = if(changed._sequence > stored._sequence, changed.`_topic`, stored.`_topic`),
+`_partition` = if(changed._sequence > stored._sequence, changed.`_partition`, stored.`_partition`),
+`_offset` = if(changed._sequence > stored._sequence, changed.`_offset`, stored.`_offset`),
+`_row_number` = if(changed._sequence > stored._sequence, changed.`_row_number`, stored.`_row_number`),
+`_bronze_version` = if(changed._sequence > stored._sequence, changed.`_bronze_version`, stored.`_bronze_version`),
+`_truncated_table` = if(changed._sequence > stored._sequence, changed.`_truncated_table`, stored.`_truncated_table`),
+`_is_whole` = if(changed._sequence > stored._sequence, changed.`_is_whole`, stored.`_is_whole`),
+`_is_replaced` = if(changed._sequence > stored._sequence, changed.`_is_replaced`, stored.`_is_replaced`),
+`_fingerprint` = if(changed._sequence > stored._sequence, changed.`_fingerprint`, stored.`_fingerprint`),
+_problems = flatten(
+    transform(
+        cast(array('status', 'total') as array<string>),
+        name -> filter(
+            if(coalesce(changed._column_sequences[name], changed._sequence) > coalesce(stored._column_sequences[name], stored._sequence), changed._problems, stored._problems),
+            problem -> problem.column = name
+        )
+    )
+),
+_column_sequences = get(filter(array(map_filter(map_from_arrays(
+                    cast(array('status', 'total') as array<string>),
+                    transform(cast(array('status', 'total') as array<string>), name -> greatest(coalesce(changed._column_sequences[name], changed._sequence), coalesce(stored._column_sequences[name], stored._sequence)))
+                ), (name, written) -> written < greatest(changed._sequence, stored._sequence))), older -> size(older) > 0), 0)
 when not matched then insert *;

@@ -8,16 +8,16 @@ from (
     from gold.things as stored
     left semi join touched
     on stored.`id` <=> touched.`id`
-    where ((stored.`id` = cast('7' as bigint)))
+    where ((stored.`id` = cast('7' as bigint) or stored.`id` = cast('8' as bigint) or stored.`id` = cast('9' as bigint)))
     union all
     select null, struct(`id`) from touched
 );
 
--- commits, with gold_storage.things read to 7
+-- runs
 merge into gold_plain.things as stored
 using plain_rows as changed
 on changed._is_gone
 and stored.`id` <=> changed._touched_key.`id`
-and ((stored.`id` = cast('7' as bigint)))
+and ((stored.`id` = cast('7' as bigint) or stored.`id` = cast('8' as bigint) or stored.`id` = cast('9' as bigint)))
 when matched then delete
 when not matched and not changed._is_gone then insert *;

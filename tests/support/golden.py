@@ -17,12 +17,13 @@ if __name__ == "__main__":
 
 from test_gold_table import node, table  # noqa: E402
 
-from cdc_lakehouse.engine.changes import Changes  # noqa: E402
+from cdc_lakehouse.delta.past import Mark  # noqa: E402
 from cdc_lakehouse.engine.columns import gold_columns  # noqa: E402
 from cdc_lakehouse.engine.gold_run import GoldRun  # noqa: E402
 from cdc_lakehouse.engine.gold_table import GoldTable  # noqa: E402
 from cdc_lakehouse.engine.latest_changes import TableChanges  # noqa: E402
-from cdc_lakehouse.engine.rendering import sql  # noqa: E402
+from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE  # noqa: E402
+from cdc_lakehouse.engine.rebuilds import KIND  # noqa: E402
 from cdc_lakehouse.engine.rules import read_rules  # noqa: E402
 from cdc_lakehouse.engine.source_tables import SourceTable, rows_of_tables  # noqa: E402
 from cdc_lakehouse.engine.steps import (  # noqa: E402
@@ -33,9 +34,11 @@ from cdc_lakehouse.engine.steps import (  # noqa: E402
     Expect,
     Finish,
     IsKnown,
+    LookAt,
     Name,
     Say,
     Stage,
+    TableState,
     follow,
 )
 from cdc_lakehouse.sql import indented  # noqa: E402
@@ -53,6 +56,8 @@ MODEL = f"""select
     image['status'] as status,
     try_cast(image['total'] as decimal(10, 2)) as total
 from (select * from silver.row_images where {rows_of_tables(["shop.orders"])}) as row_images"""
+# The properties of a copy for other readers.
+COPY = {KIND: PLAIN_TABLE}
 # What the queries of a run that merges three updates of the orders 7 to 9 are answered.
 SUMMARY = {
     **{"changes": 3, "partial_changes": 0, "replaced_rows": 0, "begun_rows": 0, "truncates": 0},
@@ -60,7 +65,7 @@ SUMMARY = {
 }
 
 
-def orders(kind="current_state", read=5, **options):
+def orders(kind="current_state", read=5, plain_table=False, **options):
     """The plan of a run of gold.things, which reads the orders after commit 5 of bronze up to 7."""
     properties = {"cdc_lakehouse.kind": kind, "cdc_lakehouse.partial_rows": "none"}
     properties |= {"cdc_lakehouse.partial_moves": "none"}
@@ -69,6 +74,8 @@ def orders(kind="current_state", read=5, **options):
     own = {field.name for field in fields(GoldTable)}
     model = {"columns": columns, "sql": MODEL} | {n: v for n, v in options.items() if n not in own}
     plan = table(read, properties=properties, kind=kind, changes=changes, **model)
+    copied = replace(plan.model.options, plain_table=plain_table)
+    plan = replace(plan, model=replace(plan.model, options=copied))
     return replace(plan, **{n: v for n, v in options.items() if n in own})
 
 
@@ -84,15 +91,27 @@ def with_rules(plan):
     return replace(plan, model=replace(plan.model, row_rules=rules), needs_views=True)
 
 
-def steps_of(plan, **summary):
-    """Return the steps of a run whose questions are answered with a summary of its changes."""
+def steps_of(plan, shown=None, copy=COPY, **summary):
+    """Return the steps of a run whose questions are answered with a summary of its changes.
+
+    Args:
+        shown: the commit that the copy for other readers shows; None if there is no copy.
+        copy: the properties of the copy.
+    """
     steps = []
 
     def do(step):
         steps.append(step)
-        if isinstance(step, Ask):
-            return answer(step.sql)
-        return False if isinstance(step, IsKnown) else None
+        match step:
+            case Ask():
+                return answer(step.sql)
+            case IsKnown():
+                return False
+            case LookAt(table) if table == plan.storage:
+                return TableState("a-table", {}, Mark(7, 7))
+            case LookAt() if shown is not None:
+                return TableState("a-copy", copy, Mark(shown, shown))
+        return None
 
     def answer(query):
         if "as truncates" in query:
@@ -120,7 +139,7 @@ def _text(step):
         case Commit():
             noted = f"commits, with {step.source} read to {step.version}"
             return _block(noted, step.sql)
-        case Say() | Expect() | IsKnown() | Finish() | CheckContract():
+        case Say() | Expect() | IsKnown() | LookAt() | Finish() | CheckContract():
             return ""
     raise AssertionError(step)
 
@@ -131,18 +150,14 @@ def _block(what, statement):
 
 def shapes():
     """Return the text of each file, by its name."""
-    found = Changes(3, keys="(stored.`id` = cast('7' as bigint))")
-    copied = orders(plain_table=True)
-    copy = [
-        Stage("plain_rows", sql.rows_of_touched_keys(copied, found)),
-        Commit(sql.merge_plain_rows(copied, found), copied.plain, "gold_storage.things", 7),
-    ]
+    copied = steps_of(orders(plain_table=True), shown=5)
+    (begin,) = (n for n, step in enumerate(copied) if isinstance(step, Commit))
     return {
         "plain.sql": text_of(steps_of(orders())),
         "partial.sql": text_of(steps_of(orders(), partial_changes=1)),
         "history.sql": text_of(steps_of(orders("history"))),
         "rules.sql": text_of(steps_of(with_rules(orders()))),
-        "plain_copy.sql": text_of(copy),
+        "plain_copy.sql": text_of(copied[begin + 1 :]),
     }
 
 

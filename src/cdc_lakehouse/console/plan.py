@@ -19,6 +19,7 @@ from cdc_lakehouse.engine.steps import (
     Finish,
     IsKnown,
     Keep,
+    LookAt,
     Name,
     Remove,
     Say,
@@ -170,7 +171,7 @@ def _shown_step(step: Step) -> ShownStep | None:
             return ShownStep("commits", f"{step.table}, {noted}: {_begin(step.sql)}", step.sql)
         case Finish():
             return ShownStep("ends", step.message.lower())
-        case Expect() | IsKnown():
+        case Expect() | IsKnown() | LookAt():
             return None
 
 

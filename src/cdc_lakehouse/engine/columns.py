@@ -84,9 +84,9 @@ class Column:
         return quoted(self.name)
 
     @property
-    def problem(self) -> str:
-        """The name of the column that tells why its value does not fit."""
-        return identifier(f"_problem_of_{self.name}")
+    def doubt(self) -> str:
+        """The name of the column that tells why its value may not be the source's."""
+        return identifier(f"_doubt_of_{self.name}")
 
     @property
     def source_text(self) -> str:

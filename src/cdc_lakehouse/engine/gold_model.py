@@ -142,8 +142,8 @@ class GoldModel:
 
     @property
     def is_kept(self) -> str:
-        """Whether a change leaves a row with values: a deleted row has its key, unless shown."""
-        return "true" if self.options.shows_deleted else "_operation <> 'delete'"
+        """Whether a change leaves a row with values; empty if each does, as where deletes show."""
+        return "" if self.options.shows_deleted else "_operation <> 'delete'"
 
     @property
     def no_problems(self) -> str:
@@ -151,19 +151,25 @@ class GoldModel:
         return NO_PROBLEMS
 
     @property
-    def value_problems(self) -> str:
-        """Of each value why it does not fit."""
-        return typed_values.value_problems(self._own_values, self._read_columns)
+    def doubts(self) -> str:
+        """Of each value that can be wrong though its column holds it, why; maybe of none."""
+        return typed_values.doubts(self._own_values, self._read_columns)
+
+    @property
+    def unfit_values(self) -> str:
+        """The values that do not fit."""
+        return typed_values.unfit_values(self._own_values, self._read_columns)
 
     @property
     def typed_values(self) -> str:
         """The values that fit."""
-        return typed_values.typed_values(self._own_values, self.key_names, self.is_kept)
+        values, reads = self._own_values, self._read_columns
+        return typed_values.typed_values(values, self.key_names, reads, self.is_kept)
 
     @property
     def problems(self) -> str:
-        """The values that do not fit."""
-        return typed_values.problems_of_values(self._own_values, self.is_kept)
+        """The problems of the values that do not fit."""
+        return typed_values.problems_of_values(self.is_kept)
 
     @property
     def change(self) -> str:

@@ -7,6 +7,7 @@ from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.gold_table import GoldTable
 from cdc_lakehouse.engine.latest_changes import counts_of, query_of_latest
 from cdc_lakehouse.engine.moves_run import NEW_CHANGES, MovesRun, note
+from cdc_lakehouse.engine.plain_run import PlainRun
 from cdc_lakehouse.engine.rebuilds import PARTIAL_ROWS
 from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.engine.steps import (
@@ -41,15 +42,22 @@ class GoldRun:
     def __init__(self, table: GoldTable):
         self.table = table
 
-    def steps(self) -> Plan[Changes | None]:
-        """Make the table and its views where they are missing, and write what is new for it.
+    def steps(self) -> Plan[None]:
+        """Make what is missing, write what is new, and keep the copy for other readers."""
+        table = self.table
+        if not (table.is_part and table.is_replaced):  # what is there stays, and is not written
+            yield from self._prepare()
+        found = yield from self._write()
+        if not table.is_part and table.last is not None:
+            yield from PlainRun(table, found).steps()
+
+    def _write(self) -> Plan[Changes | None]:
+        """Write what is new for the table.
 
         Returns:
             What the run has merged; None if it has built the table, or had nothing to merge.
         """
         table = self.table
-        if not (table.is_part and table.is_replaced):  # what is there stays, and is not written
-            yield from self._prepare()
         if table.is_part and (table.read is None or table.read != table.last):
             yield self._check_contract()
             yield Finish(NOT_WRITTEN)

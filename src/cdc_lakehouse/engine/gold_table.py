@@ -133,22 +133,28 @@ class GoldTable:
         return statements.settings({RULES: "unfinished"})
 
     @property
-    def key_problems(self) -> str:
-        """Of each column of the key why its value does not fit.
+    def doubts_of_key(self) -> str:
+        """Of each column of the key that can be wrong though it holds its value, why.
 
         The metastore refuses the text of a view that looks at every column of a wide table.
         """
-        return typed_values.value_problems(self.model.key.columns, {})
+        return typed_values.doubts(self.model.key.columns, {})
 
     @property
-    def names_of_key_problems(self) -> str:
-        """The columns in which `key_problems` are."""
-        return ", ".join(column.problem for column in self.model.key.columns)
+    def names_of_doubts(self) -> str:
+        """The columns in which these are, behind a comma each."""
+        columns = self.model.key.columns
+        return "".join(f", {c.doubt}" for c in columns if typed_values.doubt(c, {}))
+
+    @property
+    def unfit_key(self) -> str:
+        """The values of the key that do not fit."""
+        return typed_values.unfit_values(self.model.key.columns, {})
 
     @property
     def problems_of_key(self) -> str:
-        """The values of the key that do not fit."""
-        return typed_values.problems_of_values(self.model.key.columns)
+        """The problems of these values."""
+        return typed_values.problems_of_values()
 
     @property
     def functions(self) -> tuple[Made[Function], ...]:

@@ -28,25 +28,18 @@ def problems_of(problems: str, column: Column) -> str:
     return f"filter({problems}, problem -> problem.column = {column.literal})"
 
 
-def sequence_of(row: str, column: Column) -> str:
-    """The place in the source's order at which a column of a row was written last."""
-    return f"coalesce({row}._column_sequences[{column.literal}], {row}._sequence)"
+def sequence_of(row: str, name: str) -> str:
+    """The place in the source's order at which a column, named by SQL, was written last."""
+    return f"coalesce({row}._column_sequences[{name}], {row}._sequence)"
 
 
-def is_newer(column: Column | None = None) -> str:
-    """Whether the changed row, or one column of it, is newer than the stored one.
+def older_than(sequence: str, written: str) -> str:
+    """The columns that are older than their row, of when each was written; null if there are none.
 
-    A copy of a change, which has the same content, is not; of two different changes that share a
-    sequence the delivery decides.
+    Spark has no equality for maps, with which an empty one would be null.
     """
-    changed, stored = (
-        sequence_of(row, column) if column else f"{row}._sequence" for row in ("changed", "stored")
-    )
-    comes_after = (
-        "changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint and "
-        f"{order_within_a_place('changed.')} > {order_within_a_place('stored.')}"
-    )
-    return f"({changed} > {stored} or ({changed} = {stored} and {comes_after}))"
+    older = f"map_filter({written}, (name, written) -> written < {sequence})"
+    return f"get(filter(array({older}), older -> size(older) > 0), 0)"
 
 
 @dataclass(frozen=True)
@@ -68,9 +61,7 @@ class PartialRows:
     def _older(self, sequence: str, say: Say) -> str:
         """The columns that are older than their row; null if there are none."""
         entries = ", ".join(f"{c.literal}, {say(c)}" for c in self.values)
-        written = f"cast(map({entries}) as map<string, string>)"
-        older = f"map_filter({written}, (name, written) -> written < {sequence})"
-        return f"if(size({older}) = 0, null, {older})"
+        return older_than(sequence, f"cast(map({entries}) as map<string, string>)")
 
     def _row(self, value: Say, other: Say) -> str:
         """The columns of a row, without those that are put together."""
@@ -138,16 +129,22 @@ class PartialRows:
         return order_key()
 
     @property
-    def is_newer(self) -> str:
-        """Whether the changed row is newer than the stored one."""
-        return is_newer()
+    def comes_after(self) -> str:
+        """Whether of two different changes at one place the changed row was delivered last.
+
+        A copy of a change, which has the same content, does not.
+        """
+        return (
+            "changed._sequence = stored._sequence and changed._fingerprint <> stored._fingerprint"
+            f" and {order_within_a_place('changed.')} > {order_within_a_place('stored.')}"
+        )
 
     @property
     def latest_values(self) -> str:
         """Of the changes of a key the last of each value, with its problems and its place."""
 
         def latest(column: Column) -> str:
-            sequence = sequence_of("changed", column)
+            sequence = sequence_of("changed", column.literal)
             return (
                 f"max_by(struct({column.sql} as value,"
                 f" {problems_of('changed._problems', column)} as problems, {sequence} as sequence),"
@@ -188,31 +185,25 @@ class PartialRows:
         return f"{row},\n    {problems} as _problems,\n    {older} as _column_sequences"
 
     @property
-    def is_newer_somewhere(self) -> str:
-        """Whether the changed row, or some value of it, is newer than the stored one."""
-        return " or ".join([is_newer(), *map(is_newer, self.values)])
+    def of_values(self) -> str:
+        """The names of the columns outside the key, as a list."""
+        return (
+            f"cast(array({', '.join(column.literal for column in self.values)}) as array<string>)"
+        )
 
     @property
-    def newer_values(self) -> str:
-        """Of each value the newer one; of the row what the newer change says."""
-        further = [c for c in self.columns if not c.is_value]
-        together = {
-            "_problems": self._problems(
-                lambda c: problems_of(f"if({is_newer(c)}, changed._problems, stored._problems)", c)
-            ),
-            "_column_sequences": self._older(
-                "greatest(changed._sequence, stored._sequence)",
-                lambda c: f"greatest({sequence_of('changed', c)}, {sequence_of('stored', c)})",
-            ),
-        }
+    def of_row(self) -> list[Column]:
+        """The columns of a row beside its values and what is put together of these."""
+        return [c for c in self.columns if not c.is_value and c.name not in TOGETHER]
 
-        def newer(column: Column, condition: str) -> str:
-            return f"{column.sql} = if({condition}, changed.{column.sql}, stored.{column.sql})"
+    @staticmethod
+    def written(row: str, name: str) -> str:
+        """The place in the source's order at which a column, named by SQL, was written last."""
+        return sequence_of(row, name)
 
-        changed = [newer(c, is_newer(c)) for c in self.values]
-        changed += [newer(c, is_newer()) for c in further if c.name not in TOGETHER]
-        changed += [f"{name} = {value}" for name, value in together.items()]
-        return ",\n    ".join(changed)
+    def older_than(self, sequence: str, written: str) -> str:
+        """The columns that are older than their row, of when each was written."""
+        return older_than(sequence, written)
 
     @property
     def kept_values(self) -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 KIND = "plain_table"
 SUFFIX = "_plain"  # of the schema of gold
 
-Step = Literal["nothing", "mark", "merge", "replace", "remake"]
+Need = Literal["nothing", "mark", "merge", "replace", "remake"]
 
 
 def transaction_of(storage_id: str) -> str:
@@ -19,14 +19,14 @@ def transaction_of(storage_id: str) -> str:
     return f"gold_storage {storage_id}"
 
 
-def next_step(
+def need_of(
     shown: int | None,
     before: int | None,
     now: int,
     changes: int,
     removes_others: bool,
     has_same_rules: bool = True,
-) -> Step:
+) -> Need:
     """Return what a copy needs.
 
     Args:

@@ -134,12 +134,18 @@ def carries_all(reads: Mapping[str, Sequence[str]]) -> str:
 
 def columns_not_carried(reads: Mapping[str, Sequence[str]], columns: Iterable[str]) -> str:
     """Return the SQL map of the columns that an image does not carry, each to an empty sequence."""
+    wanted = [column for column in columns if reads.get(column)]
+    own = [column for column in wanted if list(reads[column]) == [column]]
+    texts = f"cast(array({', '.join(map(quoted, own))}) as array<string>)"
+    names = f"array_except({texts}, map_keys(_image))"
     entries = [
         f"if({carries_some(reads[column])}, null, {quoted(column)})"
-        for column in columns
-        if reads.get(column)
+        for column in wanted
+        if column not in own
     ]
-    names = f"array_compact(cast(array({', '.join(entries)}) as array<string>))"
+    if entries:
+        others = f"array_compact(cast(array({', '.join(entries)}) as array<string>))"
+        names = f"array_union({names}, {others})"
     return f"map_from_entries(transform({names}, name -> struct(name, '')))"
 
 

@@ -10,6 +10,8 @@ from typing import Any, TypeAlias, TypeVar
 
 from dbt.adapters.base.relation import BaseRelation
 
+from cdc_lakehouse.delta.past import Mark
+
 # How a run ends that had nothing to do, or was given a part of its sources only.
 NOTHING_NEW, NOT_WRITTEN = "NOTHING NEW", "NOT WRITTEN"
 
@@ -65,6 +67,35 @@ class IsKnown:
 
 
 @dataclass(frozen=True)
+class LookAt:
+    """Ask Delta's log of a table; it is answered with a `TableState`, None if there is no table.
+
+    `transaction`: the name under which it notes how far it has read what it is made from.
+    `columns`: those that it should have; none are compared if there are none.
+    """
+
+    table: BaseRelation
+    transaction: str = ""
+    columns: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True)
+class TableState:
+    """A table that is there.
+
+    Attributes:
+        identifier: that of the table; one that is built again has another.
+        mark: how far its rows have read what it is made from.
+        lacking: the columns that it should have and has not; None if it differs in another way.
+    """
+
+    identifier: str
+    properties: Mapping[str, str]
+    mark: Mark
+    lacking: Sequence[str] | None = ()
+
+
+@dataclass(frozen=True)
 class Expect:
     """Let Spark compile the queries that come, or interpret them where there is little to do.
 
@@ -77,7 +108,7 @@ class Expect:
 
 @dataclass(frozen=True)
 class Execute:
-    """Run a statement that makes or drops a view or a function, or sets properties.
+    """Run a statement that makes or drops a view or a function, sets properties, or writes a copy.
 
     `noted`: the view of which the run notes the text. `values`: settings for this statement.
     """
@@ -128,7 +159,7 @@ class Finish:
     message: str
 
 
-Reading: TypeAlias = Name | Stage | Keep | Ask | IsKnown | Expect
+Reading: TypeAlias = Name | Stage | Keep | Ask | IsKnown | LookAt | Expect
 Writing: TypeAlias = Execute | Remove | Commit
 Step: TypeAlias = Reading | Writing | Say | CheckContract | Finish
 # What a run of the steps comes to.

@@ -1,12 +1,11 @@
 """The SQL that types a change: which of its values do not fit their column, and which it lacks.
 
-A value counts as lost where the source has a text and the projection gives null, or gives fewer
-digits. The texts are SQL over the rows of a gold model's query.
+The texts are SQL over the rows of a gold model's query.
 """
 
 from collections.abc import Mapping, Sequence
 
-from cdc_lakehouse.engine.columns import PROBLEMS, Column, listed
+from cdc_lakehouse.engine.columns import NO_PROBLEMS, PROBLEMS, Column, listed
 from cdc_lakehouse.engine.projection import is_half_carried, is_in_doubt
 
 ZERO_DATE = "'^0000-00-00|^[0-9]{4}-00-|^[0-9]{4}-[0-9]{2}-00'"
@@ -15,32 +14,39 @@ NO_PROBLEM = f"cast(null as {PROBLEMS.removeprefix('array<').removesuffix('>')})
 NUMBER = r"r'^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$'"
 
 
-def value_problem(
-    column: Column, reads: Sequence[str] = (), of_all: Mapping[str, Sequence[str]] | None = None
-) -> str:
-    """Return why a column's value does not fit its type; null if it does.
+Reads = Mapping[str, Sequence[str]]
 
-    zero_date, out_of_range, loses_digits or invalid; altered where the type was inferred and would
-    write the text otherwise (01234 as 1234), but for zeros behind the point; not_carried where the
-    change carries a part only of the source columns that the column is made from, `reads`.
 
-    Most values can have lost nothing: the text, for which the image is searched, is not asked for
-    then. A value that is made from a part, such as `coalesce(image['a'], image['b'])`, may be wrong
-    if the image lacks other columns as well: `of_all` has what each of them is made from.
+def doubt(column: Column, reads: Reads) -> str:
+    """Return why a value may not be what the source has, though its column can hold it; or nothing.
+
+    out_of_range, invalid and loses_digits of times and decimals; altered where the type was
+    inferred and would write the text otherwise (01234 as 1234), but for zeros behind the point;
+    not_carried where the change carries a part only of the source columns that the column is made
+    from. A value that is made from a part, such as `coalesce(image['a'], image['b'])`, may be wrong
+    if the image lacks other columns as well.
+
+    Args:
+        reads: the columns of the source that each column is made from.
     """
-    text, value = column.source_text, column.sql
-    absent = f"case when {is_half_carried(reads)} then 'not_carried' end"
-    missing = [
-        f"when {text} is null then {absent if len(reads) > 1 else 'null'}",
-        f"when {text} rlike {ZERO_DATE} then 'zero_date'",
-        f"when {text} rlike {NUMBER} then 'out_of_range'",
-        "else 'invalid'",
-    ]
-    doubt = f"when {is_in_doubt(reads, of_all or {})} then 'not_carried'"
-    cases = [doubt] if len(reads) > 1 else []
-    cases += [f"when {value} is null then case {' '.join(missing)} end"]
-    cases += [*_other_days(column), *_lost_digits(column), *_altered(column)]
-    return f"case {' '.join(cases)} end"
+    own = reads.get(column.name, ())
+    cases = [*_other_days(column), *_lost_digits(column), *_altered(column)]
+    if len(own) > 1:
+        absent = f"{column.source_text} is null and {is_half_carried(own)}"
+        cases = [
+            f"when {is_in_doubt(own, reads)} then 'not_carried'",
+            f"when {column.sql} is null then case when {absent} then 'not_carried' end",
+            *cases,
+        ]
+    elif cases:
+        cases = [f"when {column.sql} is null then null", *cases]
+    return f"case {' '.join(cases)} end" if cases else ""
+
+
+def doubts(columns: Sequence[Column], reads: Reads) -> str:
+    """Return the doubts of columns that can have some, each under its name; maybe of none."""
+    said = {column: doubt(column, reads) for column in columns}
+    return ",\n    ".join(f"{text} as {column.doubt}" for column, text in said.items() if text)
 
 
 def _other_days(column: Column) -> list[str]:
@@ -96,39 +102,57 @@ def _decimal(kind: str) -> tuple[int, int]:
     return int(given[0]), int(given[1]) if len(given) > 1 else 0
 
 
-def value_problems(columns: Sequence[Column], reads: Mapping[str, Sequence[str]]) -> str:
-    """Return of each column why its value does not fit, under the name of its problem.
+def typed_values(columns: Sequence[Column], key: Sequence[str], reads: Reads, kept: str) -> str:
+    """Return the values that fit; a row that is not kept, as it is deleted, has its key only.
 
-    In a step of its own: it is asked three times and worked out once.
+    Args:
+        kept: the condition that a row is kept; empty if all are.
     """
 
-    def problem(column: Column) -> str:
-        said = value_problem(column, reads.get(column.name, ()), reads)
-        return f"{said} as {column.problem}"
-
-    return listed(columns, problem)
-
-
-def typed_values(columns: Sequence[Column], key: Sequence[str], is_kept: str) -> str:
-    """Return the values that fit; a row that is not kept, as it is deleted, has its key only."""
-
     def typed(column: Column) -> str:
-        kept = "" if column.name in key else f"{is_kept} and "
-        return f"case when {kept}{column.problem} is null then {column.sql} end as {column.sql}"
+        conditions = [kept] if kept and column.name not in key else []
+        if doubt(column, reads):
+            conditions.append(f"{column.doubt} is null")
+        if not conditions:
+            return column.sql
+        return f"if({' and '.join(conditions)}, {column.sql}, null) as {column.sql}"
 
     return listed(columns, typed)
 
 
-def problems_of_values(columns: Sequence[Column], where: str = "true") -> str:
-    """Return the values that do not fit: each column, the code of its problem, and the text.
+def unfit_values(columns: Sequence[Column], reads: Reads) -> str:
+    """Return the values that do not fit: each column, its doubt or an empty text, and the text.
 
-    Spark does not compile what stands in a lambda, nor what is filtered by one.
+    A value counts as lost where the source has a text and the projection gives null. Most have lost
+    nothing: the text, for which the image is searched, is not asked for then. Spark compiles what
+    stands in no lambda.
     """
 
-    def problem(column: Column) -> str:
-        return (
-            f"if({column.problem} is not null and {where}, named_struct('column', {column.literal},"
-            f" 'code', {column.problem}, 'text', {column.source_text}), null)"
-        )
+    def unfit(column: Column) -> str:
+        text = column.source_text
+        is_lost, code = f"{column.sql} is null and {text} is not null", "''"
+        if doubt(column, reads):
+            is_lost = f"{column.doubt} is not null or {is_lost}"
+            code = f"coalesce({column.doubt}, '')"
+        said = f"named_struct('column', {column.literal}, 'code', {code}, 'text', {text})"
+        return f"if({is_lost}, {said}, null)"
 
-    return f"array_except(array(\n    {listed(columns, problem)}\n), array({NO_PROBLEM}))"
+    return f"array_except(array(\n    {listed(columns, unfit)}\n), array({NO_PROBLEM}))"
+
+
+def problems_of_values(kept: str = "") -> str:
+    """Return the problems of `_unfit` values: each column, the code, and the text.
+
+    zero_date, out_of_range or invalid where the value has no doubt.
+
+    Args:
+        kept: as of `typed_values`.
+    """
+    code = (
+        "case when unfit.code <> '' then unfit.code"
+        f" when unfit.text rlike {ZERO_DATE} then 'zero_date'"
+        f" when unfit.text rlike {NUMBER} then 'out_of_range' else 'invalid' end"
+    )
+    problem = f"named_struct('column', unfit.column, 'code', {code}, 'text', unfit.text)"
+    problems = f"if(size(_unfit) = 0, _unfit, transform(_unfit, unfit -> {problem}))"
+    return f"if({kept}, {problems}, {NO_PROBLEMS})" if kept else problems

@@ -8,10 +8,14 @@
     on {{ is_same_row(table.model.key) }} and {{ table.rows_can_be(found) }}
     {{ "when matched and changed._operation = 'forget' then delete" if table.model.options.retention }}
     {{ when_followed(table.model) if found.follows_moves }}
-    when matched{{ ' and changed._column_sequences is null' if found.is_partial }} and {{ table.model.parts.is_newer }}
+    when matched{{ ' and changed._column_sequences is null' if found.is_partial }} and ({{ is_newer(table.model.parts) }})
         then update set *
     {{ when_newer_in_part(table.model.parts) if found.is_partial }}
     when not matched then insert *
+{%- endmacro %}
+
+{% macro is_newer(parts) -%}
+    changed._sequence > stored._sequence or ({{ parts.comes_after }})
 {%- endmacro %}
 
 {#- What following moves gives takes the place of what is stored, whatever its order. -#}
@@ -20,10 +24,45 @@
         then update set *
 {%- endmacro %}
 
+{#- Of changes that share their place the one that was delivered last wins: its columns need not be newer then. -#}
 {% macro when_newer_in_part(parts) -%}
-    when matched and ({{ parts.is_newer_somewhere }})
+    when matched and {{ parts.comes_after }}
         then update set
-    {{ parts.newer_values }}
+    {{ newer_values(parts, '>=') }}
+    when matched and (changed._sequence > stored._sequence or exists({{ parts.of_values }}, name -> {{ is_newer_in('name', parts, '>') }}))
+        then update set
+    {{ newer_values(parts, '>') }}
+{%- endmacro %}
+
+{% macro is_newer_in(name, parts, than) -%}
+    {{ parts.written('changed', name) }} {{ than }} {{ parts.written('stored', name) }}
+{%- endmacro %}
+
+{#- Of each value the newer one; of the row what the newer change says. -#}
+{% macro newer_values(parts, than) -%}
+    {%- for column in parts.values %}
+    {{ column.sql }} = if({{ is_newer_in(column.literal, parts, than) }}, changed.{{ column.sql }}, stored.{{ column.sql }}),
+    {%- endfor %}
+    {%- for column in parts.of_row %}
+    {{ column.sql }} = if(changed._sequence {{ than }} stored._sequence, changed.{{ column.sql }}, stored.{{ column.sql }}),
+    {%- endfor %}
+    _problems = flatten(
+        transform(
+            {{ parts.of_values }},
+            name -> filter(
+                if({{ is_newer_in('name', parts, than) }}, changed._problems, stored._problems),
+                problem -> problem.column = name
+            )
+        )
+    ),
+    _column_sequences = {{ parts.older_than('greatest(changed._sequence, stored._sequence)', greatest_places(parts)) }}
+{%- endmacro %}
+
+{% macro greatest_places(parts) -%}
+    map_from_arrays(
+        {{ parts.of_values }},
+        transform({{ parts.of_values }}, name -> greatest({{ parts.written('changed', 'name') }}, {{ parts.written('stored', 'name') }}))
+    )
 {%- endmacro %}
 
 {% macro is_same_row(key) -%}

@@ -14,12 +14,26 @@
         xxhash64(_operation, map_entries(_image)) as _fingerprint
         {{- ', _known_at' if model.is_history }}
     from (
-        select
-            *,
-            {{ model.value_problems }}
-        from (
-            {{ changes }}
-        )
+        {{ with_unfit_values(changes, model.doubts, model.unfit_values) }}
+    )
+{%- endmacro %}
+
+{#- The rows of a model's query with the values that do not fit, `_unfit`: in steps, for each is asked several times. -#}
+{% macro with_unfit_values(rows, doubts, unfit) -%}
+    select
+        *,
+        {{ unfit }} as _unfit
+    from (
+        {{ with_doubts(rows, doubts) if doubts else rows }}
+    )
+{%- endmacro %}
+
+{% macro with_doubts(rows, doubts) -%}
+    select
+        *,
+        {{ doubts }}
+    from (
+        {{ rows }}
     )
 {%- endmacro %}
 

@@ -96,20 +96,21 @@
 -#}
 {% macro view_of_changes_without_key(table) -%}
     create or replace view {{ table.without_key }} as
-    select * except ({{ table.model.unmerged_names }}, {{ table.names_of_key_problems }})
+    select * except ({{ table.model.unmerged_names }}, _unfit{{ table.names_of_doubts }})
     from (
         select *, {{ table.problems_of_key }} as _problems
         from (
-            select
-                *,
-                {{ table.key_problems }}
-            from (
-                {{ table.model.sql }}
-            )
-            where _operation not in ('truncate', 'extract')
+            {{ with_unfit_values(changes_of_rows(table.model), table.doubts_of_key, table.unfit_key) }}
         )
     )
     where size(_problems) > 0 or not ({{ table.model.key.is_known }})
+{%- endmacro %}
+
+{% macro changes_of_rows(model) -%}
+    select * from (
+        {{ model.sql }}
+    )
+    where _operation not in ('truncate', 'extract')
 {%- endmacro %}
 
 {#- What gold_problems says of a table: one row per value that does not fit, change without key, and TRUNCATE that is ignored. -#}

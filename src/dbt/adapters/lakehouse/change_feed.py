@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 
 from cdc_lakehouse.delta.feed import FEED, PURGED, first_after_purge, first_lost
@@ -22,14 +21,16 @@ from cdc_lakehouse.engine.gold_relations import plain_of
 from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.errors import LakehouseError
 from dbt.adapters.lakehouse.connections import short_errors
-from dbt.adapters.lakehouse.gold import GoldAdapter
-from dbt.adapters.lakehouse.tables import folder_of
+from dbt.adapters.lakehouse.gold import Gold
+from dbt.adapters.lakehouse.tables import Tables, folder_of
 
 
-class FeedsAdapter(GoldAdapter):
+class Feeds:
     """The change feeds of gold tables."""
 
-    @available.parse(lambda *args, **kwargs: "")
+    def __init__(self, tables: Tables, gold: Gold) -> None:
+        self.tables, self.gold = tables, gold
+
     def changes_of(
         self,
         relation: BaseRelation,
@@ -58,13 +59,13 @@ class FeedsAdapter(GoldAdapter):
         consumer: str,
     ) -> FeedReading:
         rows, table = FeedRows(self._model_of(relation, nodes)), plain_of(relation)
-        self.forget_snapshots()  # the run of the model may have been in another thread
+        self.tables.forget_snapshots()  # the run of the model may have been in another thread
         refuse_without_option(rows.model, consumer)
-        if self.reads_a_part_only(relation.render()) or not self.exists(table):
+        if self.tables.reads_a_part_only(relation.render()) or not self.tables.exists(table):
             # Silver has read nothing yet, or this run may note nothing that it has read.
             view = relation.include(database=False)
             return FeedReading(rows, f"{view.schema}.{view.identifier}", "", "nothing")
-        properties, state = self.properties(table), self.snapshot(table)
+        properties, state = self.tables.properties(table), self.tables.snapshot(table)
         position = Position.kept(since["commit"], since.get("feed")) if since else None
         last, name = state.version(), table.render()
         kind = kind_of_reading(position, properties, last, name, consumer)
@@ -88,7 +89,7 @@ class FeedsAdapter(GoldAdapter):
                 and (node["schema"], node["alias"]) == (relation.schema, relation.identifier)
                 and node["config"]["materialized"] in DEFAULTS
             ):
-                return self._gold_model(node, "")
+                return self.gold.model(node, "")
         raise LakehouseError(
             f"changes_of: {relation.schema}.{relation.identifier} is not a gold model of this "
             "project; give it ref() of one that says change_feed=true."

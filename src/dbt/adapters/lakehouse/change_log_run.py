@@ -24,7 +24,7 @@ from cdc_lakehouse.engine.window import Window
 from cdc_lakehouse.routes import read_routes
 from dbt.adapters.lakehouse.execution import Execution
 from dbt.adapters.lakehouse.extracts import Extracts
-from dbt.adapters.lakehouse.protection import ProtectionAdapter
+from dbt.adapters.lakehouse.protection import ProtectedColumns
 from dbt.adapters.lakehouse.tables import INFER_NOTHING, tell
 
 OUTCOMES = "select * from outcomes"
@@ -48,15 +48,16 @@ class ChangeLogRun:
 
     def __init__(
         self,
-        adapter: ProtectionAdapter,
+        execution: Execution,
+        protection: ProtectedColumns,
         target: BaseRelation,
         window: Window,
         outcomes: str,
-        execution: Execution,
     ):
-        self.adapter, self.target, self.window = adapter, target, window
-        self.sql, self.execution = outcomes, execution
-        self.extracts = Extracts(adapter, target, window)
+        self.execution, self.protection = execution, protection
+        self.tables, self.marks = execution.tables, execution.marks
+        self.target, self.window, self.sql = target, window, outcomes
+        self.extracts = Extracts(self.tables, target, window)
 
     def run(self) -> None:
         """Append the outcomes of new messages, in the commit that notes how far bronze is read."""
@@ -64,8 +65,8 @@ class ChangeLogRun:
         if build.said:
             tell(build.said)
         self._prepare_table()
-        with self.adapter.step("finds new messages"):
-            found = change_log.find_new_messages(self.adapter.spark, self.window)
+        with self.tables.step("finds new messages"):
+            found = change_log.find_new_messages(self.tables.spark, self.window)
         if found is None:
             self.execution.finish(NOTHING_NEW)
         else:
@@ -73,16 +74,16 @@ class ChangeLogRun:
 
     def _prepare_table(self) -> None:
         """Make the table, or give it the columns that it lacks and mark the rows that it has."""
-        adapter, table = self.adapter, self.window.table
+        tables, table = self.tables, self.window.table
         if duplicates.COLUMN in self.window.build.added:
             # Who is killed before they are marked has the next run do it.
-            adapter.execute(set_properties(table, {duplicates.UNMARKED: "true"}))
+            tables.adapter.execute(set_properties(table, {duplicates.UNMARKED: "true"}))
         if self.window.preparation:
-            adapter.execute(self.window.preparation)
-        if adapter.properties(self.target).get(duplicates.UNMARKED) == "true":
-            forget(adapter.spark, EVENTS)
-            adapter.execute(duplicates.marking(table))
-            adapter.execute(set_properties(table, {duplicates.UNMARKED: "false"}))
+            tables.adapter.execute(self.window.preparation)
+        if tables.properties(self.target).get(duplicates.UNMARKED) == "true":
+            forget(tables.spark, EVENTS)
+            tables.adapter.execute(duplicates.marking(table))
+            tables.adapter.execute(set_properties(table, {duplicates.UNMARKED: "false"}))
         if self.window.build.done is not None:
             self._protect_stored_rows(self.window.build.done)
 
@@ -91,29 +92,29 @@ class ChangeLogRun:
 
         One commit has the rows and the lines that count for them, so nothing is hashed twice.
         """
-        forget(self.adapter.spark, EVENTS)
-        rows = sql.protected_rows(self.target, "silver", self.adapter.protection(), done)
-        kept = {RESETTLED: self.adapter.properties(self.target).get(RESETTLED, "{}")}
+        forget(self.tables.spark, EVENTS)
+        rows = sql.protected_rows(self.target, "silver", self.protection.lines(), done)
+        kept = {RESETTLED: self.tables.properties(self.target).get(RESETTLED, "{}")}
         statement = self.window.replace(self.window.typed(rows), kept)
-        read = self.adapter.mark(self.target, change_log.MESSAGES).source
+        read = self.marks.mark(self.target, change_log.MESSAGES).source
         self._write(statement, self.window.read, rebuild=True, commit=read)
 
     def _process(self, found: NewMessages) -> None:
         for step in naming_messages(self.target, self.window, found):
             self.execution.do(step)
-        with self.adapter.step("asks for schemas"):
-            root = Path(self.adapter.config.project_root)
-            learn_schemas(self.adapter.spark, read_routes(root), root)
-        spark, names = self.adapter.spark, sql.names_of_dropped_table()
-        with self.adapter.step("finds the latest changes"):
+        with self.tables.step("asks for schemas"):
+            root = Path(self.tables.adapter.config.project_root)
+            learn_schemas(self.tables.spark, read_routes(root), root)
+        spark, names = self.tables.spark, sql.names_of_dropped_table()
+        with self.tables.step("finds the latest changes"):
             known = change_log.find_latest_changes(spark, self.window, found, names)
         self.extracts.place(self.sql, found.resettles)
         if found.resettles:
-            self.adapter.stage("outcomes", self.sql, row_by_row=True)
+            self.tables.stage("outcomes", self.sql, row_by_row=True)
         else:
-            self.adapter.name_query("outcomes", self.sql)
+            self.tables.name_query("outcomes", self.sql)
         self.execution.check_contract(OUTCOMES)
-        if self.adapter.reads_a_part_only(self.sql):
+        if self.tables.reads_a_part_only(self.sql):
             self.execution.finish(NOT_WRITTEN)
             return
         if found.resettles or self.window.build.rebuild:
@@ -121,50 +122,50 @@ class ChangeLogRun:
             settled = self._count(self.window.table)
         else:
             settled = self._append(known)
-        with self.adapter.step("keeps the latest changes"):
+        with self.tables.step("keeps the latest changes"):
             change_log.keep_latest_changes(spark, self.window, known, settled)
 
     def _append(self, known: LatestChanges) -> list[Row]:
         """Append the outcomes, of which none was settled before; return what they come to."""
-        adapter, spark, window = self.adapter, self.adapter.spark, self.window
+        tables, spark, window = self.tables, self.tables.spark, self.window
         rows = window.typed(OUTCOMES)
         self.execution.write(rows)
         append = self._written(rows)
         if self.extracts.move("written_rows"):
             append = self._written(rows)  # the files before are no part of the table
         settled = self._count("written_rows")
-        with adapter.step("finds duplicates"), set_for_one_statement(spark, ROW_BY_ROW):
+        with tables.step("finds duplicates"), set_for_one_statement(spark, ROW_BY_ROW):
             earlier = change_log.earlier_duplicates(settled, known)
             duplicates.mark_duplicates(spark, append, "written_rows", window.table, earlier)
-        with adapter.step("commits"):
-            mark = adapter.mark(self.target, change_log.MESSAGES)
+        with tables.step("commits"):
+            mark = self.marks.mark(self.target, change_log.MESSAGES)
             number = mark_of(window.last, mark.newest, mark.went_back)
             append.commit(change_log.MESSAGES, number, window.commit)
-        adapter.forget_snapshots()
+        tables.forget_snapshots()
         self.execution.store(AdapterResponse("OK"))
         return settled
 
     def _written(self, rows: str) -> Append:
         """Write rows to files, of which the view written_rows tells, and commit nothing."""
-        append = Append(self.adapter.spark, self.window.path)
-        settings = set_for_one_statement(self.adapter.spark, INFER_NOTHING | ROW_BY_ROW)
-        with self.adapter.step("writes"), settings:
-            append.write(self.adapter.spark.sql(rows))
+        append = Append(self.tables.spark, self.window.path)
+        settings = set_for_one_statement(self.tables.spark, INFER_NOTHING | ROW_BY_ROW)
+        with self.tables.step("writes"), settings:
+            append.write(self.tables.spark.sql(rows))
         append.rows_with_files().createOrReplaceTempView("written_rows")
         return append
 
     def _count(self, rows: str) -> list[Row]:
-        with self.adapter.step("counts what was processed"):
+        with self.tables.step("counts what was processed"):
             names = sql.names_of_dropped_table()
-            return change_log.count_settled(self.adapter.spark, self.window, names, rows)
+            return change_log.count_settled(self.tables.spark, self.window, names, rows)
 
     def _rewrite(self, found: NewMessages) -> None:
         """Build the log again, or give messages that were settled before their new outcomes."""
         window = self.window
-        forget(self.adapter.spark, EVENTS)
+        forget(self.tables.spark, EVENTS)
         if window.build.rebuild:
             # Gold has perhaps not heeded yet which source tables had changes processed again.
-            kept = self.adapter.properties(self.target).get(RESETTLED, "{}")
+            kept = self.tables.properties(self.target).get(RESETTLED, "{}")
             rows = duplicates.with_duplicates(OUTCOMES)
             statement = window.replace(rows, {RESETTLED: kept, **self.extracts.properties})
         else:
@@ -190,6 +191,6 @@ class ChangeLogRun:
         before, for one commit cannot do both; gold heeds it once silver has come so far.
         """
         tables = sql.source_tables_settled_before()
-        properties = change_log.properties_of_resettling(self.adapter.spark, self.window, tables)
+        properties = change_log.properties_of_resettling(self.tables.spark, self.window, tables)
         if properties:
-            self.adapter.execute(set_properties(self.window.table, properties))
+            self.tables.adapter.execute(set_properties(self.window.table, properties))

@@ -8,6 +8,9 @@ from dbt.adapters.contracts.connection import AdapterResponse
 
 from cdc_lakehouse.delta.commit import set_for_one_statement
 from cdc_lakehouse.delta.log import bytes_since
+from cdc_lakehouse.delta.past import UNREAD
+from cdc_lakehouse.delta.stored_columns import types_of_columns, types_of_schema
+from cdc_lakehouse.engine.change_feed import columns_lacking
 from cdc_lakehouse.engine.steps import (
     NOT_WRITTEN,
     Ask,
@@ -18,15 +21,18 @@ from cdc_lakehouse.engine.steps import (
     Finish,
     IsKnown,
     Keep,
+    LookAt,
     Name,
     Remove,
     Say,
     Stage,
     Step,
+    TableState,
 )
 from cdc_lakehouse.runtime.session import FEW_ROWS, FEW_STORED_BYTES, compile_plans
-from dbt.adapters.lakehouse.protection import ProtectionAdapter
-from dbt.adapters.lakehouse.tables import folder_of, tell
+from dbt.adapters.lakehouse.marks import Marks
+from dbt.adapters.lakehouse.tables import Tables, folder_of, tell
+from dbt.adapters.lakehouse.views import Views
 
 # What dbt gives a materialization, by name: its functions and the macros of the project.
 Context = Mapping[str, Callable[..., Any]]
@@ -39,34 +45,36 @@ class Execution:
         context: that in which dbt renders the model.
     """
 
-    def __init__(self, adapter: ProtectionAdapter, context: Context):
-        self.adapter, self.context = adapter, context
+    def __init__(self, tables: Tables, marks: Marks, views: Views, context: Context):
+        self.tables, self.marks, self.views, self.context = tables, marks, views, context
 
     def do(self, step: Step) -> Any:
         """Execute a step, and return its answer."""
-        adapter = self.adapter
+        tables = self.tables
         match step:
             case Say():
                 tell(step.text)
             case Name():
-                adapter.name_query(step.view, step.sql)
+                tables.name_query(step.view, step.sql)
             case Stage():
-                adapter.stage(step.view, step.sql)
+                tables.stage(step.view, step.sql)
             case Keep():
-                adapter.name_rows(step.view, step.schema, list(step.rows))
+                tables.name_rows(step.view, step.schema, list(step.rows))
             case Ask():
-                return adapter.rows_asked_once(step.sql) if step.once else adapter.rows(step.sql)
+                return tables.rows_asked_once(step.sql) if step.once else tables.rows(step.sql)
             case IsKnown():
-                return adapter.is_known(step.relation)
+                return tables.is_known(step.relation)
+            case LookAt():
+                return self._look_at(step)
             case Expect():
                 self._expect(step.table, step.changes)
             case Execute():
-                with set_for_one_statement(adapter.spark, step.values):
-                    adapter.execute(step.sql)
+                with set_for_one_statement(tables.spark, step.values):
+                    tables.adapter.execute(step.sql)
                 if step.noted:
-                    adapter.note_text(step.noted)
+                    self.views.note_text(step.noted)
             case Remove():
-                adapter.remove_table(step.table)
+                tables.remove_table(step.table)
             case CheckContract():
                 self.check_contract(step.sql, step.columns)
             case Commit():
@@ -91,7 +99,7 @@ class Execution:
     def commit(self, step: Commit, row_by_row: bool = False) -> None:
         """Write a table, and tell dbt."""
         self.write(step.sql)
-        response = self.adapter.write_and_commit(
+        response = self.marks.write_and_commit(
             step.sql,
             step.table,
             step.source,
@@ -114,14 +122,26 @@ class Execution:
     def finish(self, message: str) -> None:
         """Tell dbt that a model had nothing to do, or was not written."""
         if message == NOT_WRITTEN:
-            self.adapter.say_not_written(self.context["this"])
+            this: Any = self.context["this"]
+            self.tables.say_not_written(this)
         self.context["store_raw_result"]("main", message=message, code=message, rows_affected="0")
 
+    def _look_at(self, step: LookAt) -> TableState | None:
+        tables, table = self.tables, step.table
+        if not tables.exists(table):
+            return None
+        state, lacking = tables.snapshot(table), None
+        if step.columns:
+            stored = types_of_schema(state.schema().json())
+            lacking = columns_lacking(stored, types_of_columns(tables.spark, step.columns))
+        mark = self.marks.mark(table, step.transaction) if step.transaction else UNREAD
+        return TableState(state.metadata().id(), tables.properties(table), mark, lacking)
+
     def _expect(self, table: BaseRelation, changes: int | None) -> None:
-        adapter = self.adapter
+        tables = self.tables
         if changes is None:
-            adapter.expect_rows_since(adapter.events, None)
+            tables.expect_rows_since(tables.events, None)
             return
         size = bytes_since(folder_of(table), None)
         are_few = changes <= FEW_ROWS and size is not None and size <= FEW_STORED_BYTES
-        compile_plans(adapter.spark, not are_few)
+        compile_plans(tables.spark, not are_few)

@@ -14,7 +14,7 @@ from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import with_tables
 from cdc_lakehouse.engine.window import Window
 from cdc_lakehouse.routes import EXTRACT
-from dbt.adapters.lakehouse.tables import TablesAdapter
+from dbt.adapters.lakehouse.tables import Tables
 
 PLACES = "extract_places"
 # Who has an extract says so before it has.
@@ -24,8 +24,8 @@ HAS_EXTRACTS = {extracts.PROPERTY: "some"}
 class Extracts:
     """The extracts that a run of the change log brings, and those that its changes may move."""
 
-    def __init__(self, adapter: TablesAdapter, target: BaseRelation, window: Window):
-        self.adapter, self.target, self.window = adapter, target, window
+    def __init__(self, tables: Tables, target: BaseRelation, window: Window):
+        self.tables, self.target, self.window = tables, target, window
         self.names_of_dropped = sql.names_of_dropped_table()
         self.known: list[Extract] = []
         self.has_new = EXTRACT in window.formats
@@ -33,7 +33,7 @@ class Extracts:
     @property
     def properties(self) -> dict[str, str]:
         """What the change log says of itself if it has extracts."""
-        has = self.has_new or self.adapter.properties(self.target).get(extracts.PROPERTY)
+        has = self.has_new or self.tables.properties(self.target).get(extracts.PROPERTY)
         return HAS_EXTRACTS if has else {}
 
     def place(self, outcomes: str, resettles: bool) -> None:
@@ -43,15 +43,15 @@ class Extracts:
             outcomes: the query of what this run makes of new messages.
             resettles: whether messages that have been processed are to be processed again.
         """
-        spark, builds = self.adapter.spark, self.window.read is None
-        if not builds and self.adapter.properties(self.target).get(extracts.PROPERTY):
+        spark, builds = self.tables.spark, self.window.read is None
+        if not builds and self.tables.properties(self.target).get(extracts.PROPERTY):
             rows = is_of_none("settled", "resettled_rows") if resettles else None
             query = extracts.query_of_known(self.window.table, rows)
-            self.known = extracts.extracts_of(self.adapter.rows(query))
+            self.known = extracts.extracts_of(self.tables.rows(query))
         self._name_places({})
         if not self.has_new and not (resettles and self.known):
             return
-        new = extracts.extracts_of(self.adapter.rows(extracts.QUERY_OF_NEW)) if self.has_new else []
+        new = extracts.extracts_of(self.tables.rows(extracts.QUERY_OF_NEW)) if self.has_new else []
         without = is_of_none("earlier", "resettled_rows") if resettles else None
         # The rows of extracts have no place yet: of the others it needs none.
         changes = self._changes(spark.sql(outcomes), without)
@@ -73,10 +73,10 @@ class Extracts:
         """
         if not self.known:
             return False
-        rows = self.adapter.spark.table(written)
+        rows = self.tables.spark.table(written)
         new = f"select {extracts.COLUMNS_OF_CHANGES} from {written}"
         query = extracts.query_of_movable(self.known, new, self.names_of_dropped)
-        movable = {tuple(row) for row in self.adapter.rows(query)}
+        movable = {tuple(row) for row in self.tables.rows(query)}
         found = [each for each in self.known if each.key in movable]
         return bool(found) and self._move(self._places(found, self._changes(rows, None)))
 
@@ -95,26 +95,26 @@ class Extracts:
         if not wanted:
             return {}
         query = extracts.query_of_places(wanted, changes, self.names_of_dropped)
-        return {(topic, partition): place for topic, partition, place in self.adapter.rows(query)}
+        return {(topic, partition): place for topic, partition, place in self.tables.rows(query)}
 
     def _move(self, places: dict[Key, str]) -> bool:
         """Give known extracts other places; gold heeds it once silver has come so far."""
         moved = [e for e in self.known if places.get(e.key, e.place) != e.place]
         if not moved:
             return False
-        forget(self.adapter.spark, EVENTS)
-        noted = self.adapter.properties(self.target).get(RESETTLED)
+        forget(self.tables.spark, EVENTS)
+        noted = self.tables.properties(self.target).get(RESETTLED)
         tables = [each.names for each in moved]
         self._set({RESETTLED: with_tables(noted, tables, self.window.last)})
         new = {each.key: places[each.key] for each in moved}
-        self.adapter.execute(extracts.update_of(self.window.table, new))
+        self.tables.adapter.execute(extracts.update_of(self.window.table, new))
         return True
 
     def _set(self, wanted: dict[str, str]) -> None:
-        stored = self.adapter.properties(self.target)
+        stored = self.tables.properties(self.target)
         if wanted.items() - stored.items():
-            self.adapter.execute(set_properties(self.window.table, wanted))
+            self.tables.adapter.execute(set_properties(self.window.table, wanted))
 
     def _name_places(self, places: dict[Key, str]) -> None:
         if self.has_new:
-            self.adapter.name_query(PLACES, extracts.query_of_rows(places))
+            self.tables.name_query(PLACES, extracts.query_of_rows(places))

@@ -3,12 +3,9 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from multiprocessing.context import SpawnContext
 from typing import Any, ClassVar
 
-from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
-from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.spark.impl import SparkConfig
 
 from cdc_lakehouse.delta.past import UNREAD, Mark, identifier_of
@@ -43,10 +40,10 @@ from dbt.adapters.lakehouse.config import LakehouseConfig
 from dbt.adapters.lakehouse.connections import short_errors
 from dbt.adapters.lakehouse.execution import Context, Execution
 from dbt.adapters.lakehouse.expressions import check_expressions
-from dbt.adapters.lakehouse.plain_table import PlainTable
-from dbt.adapters.lakehouse.protection import ProtectionAdapter
-from dbt.adapters.lakehouse.tables import INFERENCE, folder_of
-from dbt.adapters.lakehouse.views import REPLACED
+from dbt.adapters.lakehouse.marks import Marks
+from dbt.adapters.lakehouse.protection import ProtectedColumns
+from dbt.adapters.lakehouse.tables import INFERENCE, Tables, folder_of
+from dbt.adapters.lakehouse.views import REPLACED, Views
 
 # What gold_problems is before there is a gold model.
 NO_PROBLEM = """
@@ -61,33 +58,32 @@ NO_PROBLEM = """
 MANY_COLUMNS = 200
 
 
-class GoldAdapter(ProtectionAdapter):
+class Gold:
     """Gold tables."""
 
     OPTIONS: ClassVar = {
         field.name for field in fields(LakehouseConfig) if field not in fields(SparkConfig)
     }
 
-    NOTED_IN_VIEWS = (RULES,)
-
-    def __init__(self, config: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
-        super().__init__(config, mp_context)
+    def __init__(
+        self, tables: Tables, marks: Marks, views: Views, protection: ProtectedColumns
+    ) -> None:
+        self.tables, self.marks, self.views, self.protection = tables, marks, views, protection
         # What the runs of silver have left, by how far they had come.
         self._kept: dict[int | None, LatestChanges | None] = {}
 
-    @available.parse(lambda *args, **kwargs: "")
-    def check_gold_model(self, node: Mapping[str, Any]) -> str:
+    def check(self, node: Mapping[str, Any]) -> str:
         """Refuse a gold model whose key, options or rules are wrong, when it is compiled."""
         if node["resource_type"] == "model":
-            model = self._gold_model(node, "")
+            model = self.model(node, "")
             if model.row_rules:
-                check_expressions(self.spark, model)
+                check_expressions(self.tables.spark, model)
         return ""
 
-    def _gold_model(self, node: Mapping[str, Any], sql: str) -> GoldModel:
+    def model(self, node: Mapping[str, Any], sql: str) -> GoldModel:
         with short_errors():
             key = primary_key(node)
-            options = read_options(node, key, self.OPTIONS, self.config.models)
+            options = read_options(node, key, self.OPTIONS, self.tables.adapter.config.models)
             rules = read_rules(node, key, options.on_violation)
         kind, columns = node["config"]["materialized"], gold_columns(node)
         stored = stored_columns(columns, kind)
@@ -102,14 +98,12 @@ class GoldAdapter(ProtectionAdapter):
             row_rules=rules,
         )
 
-    @available.parse(lambda *args, **kwargs: "true")
     def rows_of_tables(self, names: Sequence[str]) -> str:
         """Return the condition that a row of silver.row_images is of one of some tables."""
         with short_errors():
             return rows_of_tables(names)
 
-    @available.parse(lambda *args, **kwargs: None)
-    def plan_gold_table(
+    def plan(
         self, node: Mapping[str, Any], relation: BaseRelation, sql: str, full_refresh: bool
     ) -> GoldTable:
         """Return what this run of a gold model works with; Delta's log tells, without a query.
@@ -119,27 +113,29 @@ class GoldAdapter(ProtectionAdapter):
             sql: its query.
             full_refresh: whether a person asks to build the table again.
         """
-        protection = self.protection()
-        model = self._gold_model(node, sql)
+        protection = self.protection.lines()
+        model = self.model(node, sql)
         with short_errors():
             model = replace(model, protected=with_protection(model, protection))
-        self.check_images(protection)
+        self.protection.check_images(protection)
         is_wide = len(model.columns) > MANY_COLUMNS
-        self.spark.conf.set(INFERENCE, str(not is_wide).lower())
+        self.tables.spark.conf.set(INFERENCE, str(not is_wide).lower())
         view = relation.incorporate(type="view")
         storage, said = storage_of(view), None
-        exists = self.exists(storage)
-        properties = self.properties(storage) if exists else {}
+        exists = self.tables.exists(storage)
+        properties = self.tables.properties(storage) if exists else {}
         is_replaced = exists and properties.get(KIND) != model.kind
         if is_replaced:
             said = f"{storage} is made anew: it was of another materialization"
             properties = {}
         mark, why, altered = UNREAD, None, []
-        events = self.mark(self.events, change_log.MESSAGES)
+        events = self.marks.mark(self.tables.events, change_log.MESSAGES)
         last = events.version
         if properties:
-            mark = self.mark(storage, EVENTS)
-            altered = self.changed_columns(storage, [column.definition for column in model.stored])
+            mark = self.marks.mark(storage, EVENTS)
+            altered = self.tables.changed_columns(
+                storage, [column.definition for column in model.stored]
+            )
         # Where silver has read nothing there is nothing to build a table from.
         if properties and last is not None:
             why = why_rebuilt(
@@ -148,10 +144,10 @@ class GoldAdapter(ProtectionAdapter):
                 altered,
                 self._has_resettled_changes(model, mark.version, last),
                 full_refresh,
-                self.why_not_of_past(mark, events),
+                self.marks.why_not_of_past(mark, events),
             )
             said = f"{storage} is built anew: {why}" if why else None
-        rebuild, is_part = why is not None, self.reads_a_part_only(sql)
+        rebuild, is_part = why is not None, self.tables.reads_a_part_only(sql)
         read = None if rebuild else mark.version
         changes = self._changes(last, read)
         table = GoldTable(
@@ -186,7 +182,10 @@ class GoldAdapter(ProtectionAdapter):
         """The statements that bring the table that is there, if there is one, in line."""
         if not properties:
             return ()
-        schema, cluster_by = self.snapshot(storage).schema(), model.options.values["cluster_by"]
+        schema, cluster_by = (
+            self.tables.snapshot(storage).schema(),
+            model.options.values["cluster_by"],
+        )
         return alterations(str(storage), schema.json(), properties, model.stored, cluster_by)
 
     def _commit_read(self, events: Mark) -> str | None:
@@ -196,7 +195,7 @@ class GoldAdapter(ProtectionAdapter):
         """
         if events.source or events.version is None:
             return events.source
-        return identifier_of(folder_of(self.named(change_log.MESSAGES)), events.version)
+        return identifier_of(folder_of(self.tables.named(change_log.MESSAGES)), events.version)
 
     def _lacks_views(self, table: GoldTable) -> bool:
         """Whether a run that was killed has not made all views and functions.
@@ -204,24 +203,28 @@ class GoldAdapter(ProtectionAdapter):
         The view of problems is made last of the views; functions are dropped, and made again once
         the table has other columns.
         """
-        views = all(map(self.is_known, (table.view, table.problems)))
-        return not (views and all(self.is_function(each.relation) for each in table.functions))
+        views = all(map(self.tables.is_known, (table.view, table.problems)))
+        return not (
+            views and all(self.tables.is_function(each.relation) for each in table.functions)
+        )
 
     def _replaced_views(self, table: GoldTable) -> list[BaseRelation]:
         """The views that another program has written, or a run that noted no texts."""
         views = [view.relation for view in table.views]
-        return [view for view in views if not (self.is_known(view) and self.is_as_left(view))]
+        return [
+            view
+            for view in views
+            if not (self.tables.is_known(view) and self.views.is_as_left(view))
+        ]
 
     def _judges_otherwise(self, table: GoldTable) -> bool:
         """Whether its views are of other rules than the model's, by the one made last."""
-        return (self.view_property(table.problems, RULES) or "") != table.judged_rows.digest
+        return (self.views.view_property(table.problems, RULES) or "") != table.judged_rows.digest
 
-    @available.parse(lambda *args, **kwargs: "")
     def known_at(self) -> str:
         """Return the column in which a history has when silver had processed a change."""
         return KNOWN_AT
 
-    @available.parse(lambda *args, **kwargs: "")
     def rows_as_of(self, history: BaseRelation, moment: str, known: str | None) -> str:
         """Return the rows of a history at a moment, in SQL, by what was known at another."""
         then = f"{function_of(history, 'as_known')}({moment}, {known})"
@@ -231,15 +234,15 @@ class GoldAdapter(ProtectionAdapter):
     def _changes(self, last: int | None, read: int | None) -> list[TableChanges] | None:
         """What the runs of silver have left of the changes after a version; once in a run."""
         if last not in self._kept:
-            path = folder_of(self.events)
-            kept = change_log.read_kept(self.spark, path) if last is not None else None
+            path = folder_of(self.tables.events)
+            kept = change_log.read_kept(self.tables.spark, path) if last is not None else None
             self._kept[last] = kept if kept and kept.bronze_version == last else None
         kept = self._kept[last]
         return kept.changes_since(read) if kept else None
 
     def _has_resettled_changes(self, model: GoldModel, read: int | None, last: int | None) -> bool:
         """Whether changes that the table has read were settled otherwise since."""
-        versions = read_tables(self.properties(self.events).get(RESETTLED))
+        versions = read_tables(self.tables.properties(self.tables.events).get(RESETTLED))
         if read is None or last is None:
             return False
         return any(
@@ -247,19 +250,16 @@ class GoldAdapter(ProtectionAdapter):
             for names, version in versions.items()
         )
 
-    @available
     def query_of_problems(self, relations: Iterable[BaseRelation]) -> str:
         """Return the query of what is wrong with the rows of gold models, which may be none."""
         views = [f"select * from {beside(relation, 'problems')}" for relation in relations]
         return "\nunion all\n".join(views) or NO_PROBLEM
 
-    @available.parse(lambda *args, **kwargs: "")
     def codes_of_problems(self, *kinds: str) -> str:
         """Return the codes of problems of `values` and of `others`, which are no rules, in SQL."""
         codes = {"values": CODES_OF_VALUES, "others": OTHER_CODES}
         return ", ".join(quoted(code) for kind in kinds for code in codes[kind])
 
-    @available.parse(lambda *args, **kwargs: "")
     def names_of_source_columns(
         self, relation: BaseRelation, nodes: Iterable[dict[str, Any]]
     ) -> str:
@@ -278,14 +278,12 @@ class GoldAdapter(ProtectionAdapter):
         ]
         return ", ".join(names)
 
-    @available.parse(lambda *args, **kwargs: None)
-    def run_gold_table(self, table: GoldTable, context: Context) -> None:
+    def run(self, table: GoldTable, context: Context) -> None:
         """Make a gold table and its views where they are missing, and write what is new for it.
 
         Args:
             context: that in which dbt renders the model.
         """
-        execution = Execution(self, context)
-        found = follow(GoldRun(table).steps(), execution.do)
-        if not table.is_part and table.last is not None:
-            PlainTable(self, table, execution).keep(found)
+        execution = Execution(self.tables, self.marks, self.views, context)
+        with short_errors():
+            follow(GoldRun(table).steps(), execution.do)

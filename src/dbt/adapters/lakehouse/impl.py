@@ -1,54 +1,33 @@
 """The dbt adapter of the lakehouse."""
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping
-from functools import cached_property
 from multiprocessing.context import SpawnContext
-from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from dbt.adapters.base.column import Column
 from dbt.adapters.base.impl import ConstraintSupport
-from dbt.adapters.base.meta import available
-from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.connection import AdapterRequiredConfig
-from dbt.adapters.events.types import AdapterEventWarning
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.contracts.constraints import ConstraintType
-from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtRuntimeError
 
-from cdc_lakehouse.delta.statements import (
-    constraints_without_effect,
-    drop_columns,
-    hold_to_constraints,
-)
-from cdc_lakehouse.package import PACKAGE, takes_silver
-from cdc_lakehouse.routes import read_routes
 from cdc_lakehouse.runtime.project import use_project
-from cdc_lakehouse.runtime.session import compile_plans
-from dbt.adapters.lakehouse.change_feed import FeedsAdapter
+from dbt.adapters.lakehouse.change_feed import Feeds
 from dbt.adapters.lakehouse.config import LakehouseConfig
-from dbt.adapters.lakehouse.connections import (
-    TIMINGS,
-    LakehouseConnectionManager,
-    short_errors,
-)
-from dbt.adapters.lakehouse.findings import FindingsAdapter
-from dbt.adapters.lakehouse.passed_tests import PassedTestsAdapter
-from dbt.adapters.lakehouse.seeds import SeedsAdapter
-from dbt.adapters.lakehouse.silver import SilverAdapter
-from dbt.adapters.lakehouse.summaries import SummariesAdapter
-from dbt.adapters.lakehouse.views import DEFINITION
-from dbt.include.lakehouse import PACKAGE_PATH
+from dbt.adapters.lakehouse.connections import TIMINGS, LakehouseConnectionManager
+from dbt.adapters.lakehouse.data_tests import DataTests
+from dbt.adapters.lakehouse.gold import Gold
+from dbt.adapters.lakehouse.marks import Marks
+from dbt.adapters.lakehouse.parts import Part
+from dbt.adapters.lakehouse.protection import ProtectedColumns
+from dbt.adapters.lakehouse.seeds import Seeds
+from dbt.adapters.lakehouse.silver import Silver
+from dbt.adapters.lakehouse.summaries import Summaries
+from dbt.adapters.lakehouse.tables import Tables
+from dbt.adapters.lakehouse.views import Views
 
 
-class LakehouseAdapter(
-    FeedsAdapter, SilverAdapter, SummariesAdapter, PassedTestsAdapter, FindingsAdapter, SeedsAdapter
-):
-    """The adapter: what models, materializations and macros can ask."""
+class LakehouseAdapter(SparkAdapter):
+    """dbt-spark with the parts that models, materializations and macros of a lakehouse ask."""
 
     ConnectionManager = LakehouseConnectionManager
     AdapterSpecificConfigs = LakehouseConfig
@@ -65,11 +44,78 @@ class LakehouseAdapter(
         TIMINGS.begin()
         # `dbt debug` brings the profile alone.
         use_project(getattr(config, "project_root", None) or get_flags().PROJECT_DIR)
+        for name, part in vars(LakehouseAdapter).items():
+            if isinstance(part, Part):
+                getattr(self, name)  # before several threads make it
 
-    @available.parse(lambda *args, **kwargs: None)
-    def compile_queries(self, is_worth_it: bool) -> None:
-        """Let the next queries of this thread be compiled, or interpreted."""
-        compile_plans(self.spark, is_worth_it)
+    @Part
+    def tables(self) -> Tables:
+        """The Delta tables of a lakehouse, and the queries of a run."""
+        return Tables(self)
+
+    @Part
+    def marks(self) -> Marks:
+        """How far tables have read each other."""
+        return Marks(self.tables)
+
+    @Part
+    def views(self) -> Views:
+        """The views that runs make."""
+        return Views(self.tables)
+
+    @Part
+    def protection(self) -> ProtectedColumns:
+        """Which columns are protected."""
+        return ProtectedColumns(self.tables)
+
+    @Part
+    def silver(self) -> Silver:
+        """The change log, and what is new for it."""
+        return Silver(self.tables, self.marks, self.views, self.protection)
+
+    @Part
+    def gold(self) -> Gold:
+        """Gold tables."""
+        return Gold(self.tables, self.marks, self.views, self.protection)
+
+    @Part
+    def feeds(self) -> Feeds:
+        """The change feeds of gold tables."""
+        return Feeds(self.tables, self.gold)
+
+    @Part
+    def summaries(self) -> Summaries:
+        """What summaries keep, and when."""
+        return Summaries(self.tables, self.marks)
+
+    @Part
+    def data_tests(self) -> DataTests:
+        """What data tests ask."""
+        return DataTests(self.tables, self.marks)
+
+    @Part
+    def seeds(self) -> Seeds:
+        """Seeds."""
+        return Seeds(self.tables)
+
+    def set_macro_resolver(self, macro_resolver: Any) -> None:
+        """Look at the names of all models, once dbt has read the project, and do as dbt does.
+
+        Args:
+            macro_resolver: the manifest; a caller of macros alone may have one without nodes.
+        """
+        super().set_macro_resolver(macro_resolver)
+        nodes = getattr(macro_resolver, "nodes", {}).values()
+        self.views.know_models(node for node in nodes if node.resource_type == "model")
+
+    def pre_model_hook(self, config: Any) -> dict[str, str] | None:
+        """Let a seed forget the types of columns that it lacks; return all for the next hook."""
+        return self.seeds.forget_types(config)
+
+    def post_model_hook(self, config: Any, context: dict[str, str] | None) -> None:
+        """Let a seed have all its types again: the next run may find the columns."""
+        if context is not None:
+            config.model.config.column_types = context
 
     def submit_python_job(self, parsed_model: dict[str, Any], compiled_code: str) -> NoReturn:
         """Refuse a Python model; dbt-spark would send it to Databricks."""
@@ -77,74 +123,3 @@ class LakehouseAdapter(
             f"{parsed_model['original_file_path']} is a Python model, which this adapter does not "
             "run. Write it in SQL; a function in udfs/ brings Python into SQL."
         )
-
-    @available.parse(lambda *args, **kwargs: [])
-    def statements_of_constraints(
-        self, relation: BaseRelation, columns: Mapping[str, Any]
-    ) -> list[str]:
-        """Return what holds a plain table to its columns' constraints; warn of what has no effect.
-
-        Args:
-            columns: those of the model's YAML, by their names.
-        """
-        for left_out in constraints_without_effect(columns.values()):
-            said = (
-                f"{relation}.{left_out} has no effect in a plain table, only not_null and check "
-                "have."
-            )
-            warn_or_error(AdapterEventWarning(name="Lakehouse", base_msg=said))
-        return hold_to_constraints(str(relation), columns.values())
-
-    @available.parse(lambda *args, **kwargs: [])
-    def statements_of_dropping(
-        self, relation: BaseRelation, columns: Iterable[Column]
-    ) -> list[str]:
-        """Return what takes columns out of a plain table; nothing if there are none."""
-        gone = [column.name for column in columns]
-        return drop_columns(relation.render(), gone) if gone else []
-
-    @available.parse(lambda *args, **kwargs: "{}")
-    def routes(self) -> str:
-        """Return the routes of seeds/topics.csv as it is now, as JSON."""
-        with short_errors():
-            return read_routes(Path(self.config.project_root)).as_json()
-
-    @available.parse(lambda *args, **kwargs: "")
-    def definition_of_view(self, sql: str) -> str:
-        """Return a name for what decides what a view of this project is: its SQL and all files.
-
-        The columns of a view are those that the models below it had when it was made.
-        """
-        return hashlib.md5((sql + self._digest_of_project).encode()).hexdigest()
-
-    @cached_property
-    def _digest_of_project(self) -> str:
-        root = Path(self.config.project_root)
-        folders = [root / name for name in (*self.config.model_paths, *self.config.macro_paths)]
-        folders.append(Path(PACKAGE_PATH) / "macros")
-        if takes_silver(root):
-            folders += [PACKAGE / "models", PACKAGE / "macros"]
-        files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
-        variables = [self.config.vars.to_dict(), self.config.cli_vars]
-        digest = hashlib.md5(json.dumps(variables, sort_keys=True, default=str).encode())
-        for path in [root / "dbt_project.yml", *files]:
-            digest.update(path.read_bytes())
-        return digest.hexdigest()
-
-    @available.parse(lambda *args, **kwargs: True)
-    def is_to_be_made(self, existing: BaseRelation | None, sql: str, full_refresh: bool) -> bool:
-        """Tell whether a view is made: it is missing, was made of something else, or replaced.
-
-        Args:
-            existing: the relation of its name, if there is one.
-            sql: its query.
-            full_refresh: whether a person asks to make it again.
-        """
-        if existing is None or not existing.is_view:
-            return True
-        if self.reads_a_part_only(sql):
-            return False
-        if self.is_replaced(existing):
-            return True
-        is_same = self.view_property(existing, DEFINITION) == self.definition_of_view(sql)
-        return full_refresh or not is_same

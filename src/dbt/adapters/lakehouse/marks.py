@@ -1,25 +1,23 @@
 """How far the tables of a lakehouse have read each other, and how a run notes it."""
 
-from multiprocessing.context import SpawnContext
 from typing import Any
 
-from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
-from dbt.adapters.contracts.connection import AdapterRequiredConfig, AdapterResponse
+from dbt.adapters.contracts.connection import AdapterResponse
 
 from cdc_lakehouse.delta.commit import set_for_one_statement, settings_of_commit
 from cdc_lakehouse.delta.log import is_table, last_transactions
 from cdc_lakehouse.delta.past import Mark, mark_of_rows
 from cdc_lakehouse.engine import change_log
 from cdc_lakehouse.engine.rebuilds import why_not_of_past
-from dbt.adapters.lakehouse.tables import TablesAdapter, folder_of
+from dbt.adapters.lakehouse.tables import Tables, folder_of
 
 
-class MarksAdapter(TablesAdapter):
+class Marks:
     """What a table has noted of a source: a transaction of Delta, which commits with the rows."""
 
-    def __init__(self, config: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
-        super().__init__(config, mp_context)
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
         # What was found of bronze.messages where it is not the one that was read, in this run.
         self._found: dict[tuple[Any, ...], str | None] = {}
 
@@ -28,7 +26,7 @@ class MarksAdapter(TablesAdapter):
         marks = last_transactions(folder_of(relation))
         if marks is None:
             # Delta has to read the whole log for it.
-            mark = self.snapshot(relation).transactions().get(name)
+            mark = self.tables.snapshot(relation).transactions().get(name)
             newest = mark.get() if mark.isDefined() else -1
         else:
             newest = marks.get(name, -1)
@@ -49,7 +47,6 @@ class MarksAdapter(TablesAdapter):
         found = self._found[read]
         return found and f"it has read commit {mark.version} of bronze.messages, which {found}"
 
-    @available.parse(lambda *args, **kwargs: -1)
     def version_read(self, relation: BaseRelation, name: str) -> int:
         """Return up to which version of `name` a table has read; -1 if it has not, or is not there.
 
@@ -80,6 +77,9 @@ class MarksAdapter(TablesAdapter):
         values = settings_of_commit(
             source, version, mark.newest, again, row_by_row, is_staged, commit
         )
-        with self.step("writes and commits"), set_for_one_statement(self.spark, values):
-            response: AdapterResponse = self.execute(statement, auto_begin=True)[0]
+        with (
+            self.tables.step("writes and commits"),
+            set_for_one_statement(self.tables.spark, values),
+        ):
+            response: AdapterResponse = self.tables.adapter.execute(statement, auto_begin=True)[0]
         return response

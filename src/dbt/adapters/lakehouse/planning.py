@@ -1,7 +1,12 @@
 """What a run would do, for `lakehouse plan`: its steps, of which none that writes is executed."""
 
+from dataclasses import replace
 from typing import Any
 
+from dbt.adapters.base.relation import BaseRelation
+
+from cdc_lakehouse.delta.past import UNREAD, Mark
+from cdc_lakehouse.delta.watermark import mark_of
 from cdc_lakehouse.engine import change_log
 from cdc_lakehouse.engine.gold_run import GoldRun
 from cdc_lakehouse.engine.gold_table import GoldTable
@@ -10,10 +15,12 @@ from cdc_lakehouse.engine.steps import (
     Commit,
     Execute,
     Finish,
+    LookAt,
     Name,
     Reading,
     Say,
     Step,
+    TableState,
     follow,
 )
 from cdc_lakehouse.engine.window import Window
@@ -26,17 +33,34 @@ from dbt.adapters.lakehouse.impl import LakehouseAdapter
 class Planned(Execution):
     """Executes the steps that only read, and keeps all of them.
 
-    What they read is staged as in a run, so that a plan decides by the same counts.
+    What they read is staged as in a run, so that a plan decides by the same counts. Behind the
+    commit it would be read from what no plan writes.
     """
 
     def __init__(self, adapter: LakehouseAdapter) -> None:
-        super().__init__(adapter, {})
+        super().__init__(adapter.tables, adapter.marks, adapter.views, {})
         self.steps: list[Step] = []
+        self._commit: Commit | None = None
 
     def do(self, step: Step) -> Any:
         """Keep a step, and execute it if it only reads."""
         self.steps.append(step)
-        return super().do(step) if isinstance(step, Reading) else None
+        if isinstance(step, Commit):
+            self._commit = step
+        if isinstance(step, LookAt):
+            return self._with_commit(step.table, super().do(step))
+        is_read = isinstance(step, Reading) and not self._commit
+        return super().do(step) if is_read else None
+
+    def _with_commit(self, table: BaseRelation, state: TableState | None) -> TableState | None:
+        """What a table would be with the commit of the plan."""
+        commit = self._commit
+        if commit is None or commit.table != table:
+            return state
+        before = state.mark if state else UNREAD
+        number = mark_of(commit.version, before.newest, commit.rebuild or before.went_back)
+        after = Mark(number, number, commit.commit)
+        return replace(state, mark=after) if state else TableState("", {}, after)
 
 
 def plan_of_gold(adapter: LakehouseAdapter, node: Any) -> tuple[GoldTable, list[Step]]:
@@ -47,9 +71,7 @@ def plan_of_gold(adapter: LakehouseAdapter, node: Any) -> tuple[GoldTable, list[
     """
     relation = adapter.Relation.create(schema=node.schema, identifier=node.alias)
     with adapter.connection_named("lakehouse plan"), short_errors():
-        table = adapter.plan_gold_table(
-            node.to_dict(omit_none=True), relation, node.compiled_code, False
-        )
+        table = adapter.gold.plan(node.to_dict(omit_none=True), relation, node.compiled_code, False)
         planned = Planned(adapter)
         follow(GoldRun(table).steps(), planned.do)
     return table, planned.steps
@@ -63,11 +85,11 @@ def plan_of_log(adapter: LakehouseAdapter, node: Any) -> tuple[Window, list[Step
     relation = adapter.Relation.create(schema=node.schema, identifier=node.alias)
     columns = [column.to_dict(omit_none=True) for column in node.columns.values()]
     with adapter.connection_named("lakehouse plan"), short_errors():
-        window = adapter.plan_change_log(relation, columns, False)
+        window = adapter.silver.plan(relation, columns, False)
         build = window.build
         steps: list[Step] = [Say(build.said)] if build.said else []
         steps += [Execute(window.preparation)] if window.preparation else []
-        found = change_log.find_new_messages(adapter.spark, window)
+        found = change_log.find_new_messages(adapter.tables.spark, window)
     if found is None:
         return window, [*steps, Finish(NOTHING_NEW)]
     steps.append(Name("new_deliveries", window.deliveries))

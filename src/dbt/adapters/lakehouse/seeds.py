@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.flags import get_flags
 
 from cdc_lakehouse.delta.commit import USER_METADATA, set_for_one_statement
 from cdc_lakehouse.delta.log import last_user_metadata
 from cdc_lakehouse.routes import FURTHER_COLUMNS
-from dbt.adapters.lakehouse.tables import TablesAdapter, folder_of
+from dbt.adapters.lakehouse.tables import Tables, folder_of
 
 if TYPE_CHECKING:
     import agate
@@ -26,33 +25,29 @@ if TYPE_CHECKING:
 ROUTES = "topics"  # the seed
 
 
-class SeedsAdapter(TablesAdapter):
+class Seeds:
     """Seeds."""
 
-    def pre_model_hook(self, config: Any) -> dict[str, str] | None:
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+
+    def forget_types(self, config: Any) -> dict[str, str] | None:
         """Forget the types of those columns of seeds/topics.csv that it may lack, and lacks.
 
         agate warns of each type whose column is not there: here that is as it should be.
 
         Returns:
-            all types, for `post_model_hook` to remember.
+            all types, to be remembered when the seed is loaded.
         """
         node: Any = getattr(config, "model", None)
         if getattr(node, "resource_type", None) != "seed" or node.name != ROUTES:
             return None
         types: dict[str, str] = node.config.column_types
-        node.config.column_types = types_of(
-            Path(self.config.project_root, node.original_file_path), types
-        )
+        root = self.tables.adapter.config.project_root
+        node.config.column_types = types_of(Path(root, node.original_file_path), types)
         return types
 
-    def post_model_hook(self, config: Any, context: dict[str, str] | None) -> None:
-        """Let a seed have all its types again: the next run may find the columns."""
-        if context is not None:
-            config.model.config.column_types = context
-
-    @available.parse(lambda *args, **kwargs: "")
-    def replace_seed(
+    def replace(
         self,
         relation: BaseRelation,
         table: "agate.Table",
@@ -69,17 +64,19 @@ class SeedsAdapter(TablesAdapter):
             file_format: the clause that says how it is stored.
         """
         columns = {
-            self.quote(name): column_types.get(name, self.convert_type(table, place))
+            self.tables.adapter.quote(name): column_types.get(
+                name, self.tables.adapter.convert_type(table, place)
+            )
             for place, name in enumerate(table.column_names)
         }
         bindings = [value for row in table.rows for value in row]
         sql = _replacing(relation, columns, len(table.rows), file_format)
         said = f"seed {hashlib.sha256(repr((sql, bindings)).encode()).hexdigest()}"
         path = folder_of(relation)
-        is_there = self.exists(relation) and last_user_metadata(path) == said
+        is_there = self.tables.exists(relation) and last_user_metadata(path) == said
         if not is_there or get_flags().FULL_REFRESH:
-            with set_for_one_statement(self.spark, {USER_METADATA: said}):
-                self.add_query(sql, bindings=bindings or None, abridge_sql_log=True)
+            with set_for_one_statement(self.tables.spark, {USER_METADATA: said}):
+                self.tables.adapter.add_query(sql, bindings=bindings or None, abridge_sql_log=True)
         return sql
 
 

@@ -4,7 +4,6 @@ import hashlib
 from contextlib import ExitStack
 from typing import Any
 
-from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 
 from cdc_lakehouse.delta.kept import SUFFIX, keeps_nothing
@@ -13,8 +12,8 @@ from cdc_lakehouse.delta.past import identifier_of, keeps_rows_since
 from cdc_lakehouse.delta.statements import create_table, names
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.locks import hold
-from dbt.adapters.lakehouse.marks import MarksAdapter
-from dbt.adapters.lakehouse.tables import folder_of
+from dbt.adapters.lakehouse.marks import Marks
+from dbt.adapters.lakehouse.tables import Tables, folder_of
 
 # The property of what a summary keeps that tells by which query it was summed up.
 DEFINITION = "cdc_lakehouse.summary"
@@ -22,16 +21,17 @@ DEFINITION = "cdc_lakehouse.summary"
 MUCH = 32 << 20
 
 
-class SummariesAdapter(MarksAdapter):
+class Summaries:
     """What summaries keep, and when."""
 
-    @available.parse(lambda relation: relation)
+    def __init__(self, tables: Tables, marks: Marks) -> None:
+        self.tables, self.marks = tables, marks
+
     def kept_by(self, summary: BaseRelation) -> BaseRelation:
         """Return the table in which a summary keeps rows."""
-        return self.named(f"{summary.schema}.{summary.identifier}{SUFFIX}")
+        return self.tables.named(f"{summary.schema}.{summary.identifier}{SUFFIX}")
 
-    @available.parse(lambda *args, **kwargs: None)
-    def prepare_summary(
+    def prepare(
         self, summary: BaseRelation, sql: str, columns: list[dict[str, Any]], is_new: bool
     ) -> None:
         """Make the table in which a summary keeps rows, an empty one.
@@ -42,17 +42,16 @@ class SummariesAdapter(MarksAdapter):
             is_new: whether the summary is made, and may be another than before.
         """
         kept, definition = self.kept_by(summary), hashlib.md5(sql.encode()).hexdigest()
-        if self.exists(kept):
+        if self.tables.exists(kept):
             if not is_new or (
-                self.properties(kept).get(DEFINITION) == definition
-                and not self.changed_columns(kept, columns)
+                self.tables.properties(kept).get(DEFINITION) == definition
+                and not self.tables.changed_columns(kept, columns)
             ):
                 return
-            self.remove_table(kept)
-        self.execute(create_table(str(kept), columns, {DEFINITION: definition}))
+            self.tables.remove_table(kept)
+        self.tables.adapter.execute(create_table(str(kept), columns, {DEFINITION: definition}))
 
-    @available.parse(lambda *args, **kwargs: None)
-    def keep_summary(
+    def keep(
         self,
         summary: BaseRelation,
         source: BaseRelation,
@@ -69,15 +68,15 @@ class SummariesAdapter(MarksAdapter):
             columns: the names of its columns.
             much: how many bytes of files of the source are much; None takes MUCH.
         """
-        if self.reads_a_part_only(sql):
+        if self.tables.reads_a_part_only(sql):
             return
         kept, folder = self.kept_by(summary), folder_of(source)
         counted = None
         if not keeps_nothing(folder_of(kept)):
-            mark = self.mark(kept, source.render())
+            mark = self.marks.mark(kept, source.render())
             counted = mark.version
             if counted is None or not keeps_rows_since(folder, counted, mark.source):
-                self.execute(f"delete from {kept}")
+                self.tables.adapter.execute(f"delete from {kept}")
                 counted = None
         size = bytes_since(folder, counted)
         if size is not None and size <= (MUCH if much is None else much):
@@ -88,9 +87,9 @@ class SummariesAdapter(MarksAdapter):
                     stack.enter_context(hold("bronze", "The next run keeps what has come."))
                 except LakehouseError:  # its rows are being changed
                     return
-            version = self.snapshot(source).version()
+            version = self.tables.snapshot(source).version()
             listed = names(columns)
-            self.write_and_commit(
+            self.marks.write_and_commit(
                 f"insert overwrite {kept} ({listed}) "
                 f"select /*+ repartition(1) */ {listed} from {summary}",
                 kept,

@@ -3,17 +3,16 @@
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from multiprocessing.context import SpawnContext
 from typing import Any
 
-from dbt.adapters.base.meta import available
+from dbt.adapters.base.column import Column
 from dbt.adapters.base.relation import BaseRelation
-from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.events.types import AdapterEventWarning
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.events.base_types import EventLevel
-from dbt_common.events.functions import fire_event
+from dbt_common.events.functions import fire_event, warn_or_error
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 from py4j.java_gateway import JavaObject
@@ -23,6 +22,11 @@ from pyspark.sql import Row, SparkSession
 from cdc_lakehouse.delta.commit import ROW_BY_ROW, set_for_one_statement
 from cdc_lakehouse.delta.log import bytes_since, is_table, properties_of
 from cdc_lakehouse.delta.log import snapshot as latest
+from cdc_lakehouse.delta.statements import (
+    constraints_without_effect,
+    drop_columns,
+    hold_to_constraints,
+)
 from cdc_lakehouse.delta.stored_columns import changed_columns, types_of_columns, types_of_schema
 from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.gold_relations import Function
@@ -69,23 +73,21 @@ class QueryColumns:
         return [self.quoted[name.lower()] for name in (rows[0] if rows else self.types)]
 
 
-class TablesAdapter(SparkAdapter):
+class Tables:
     """The Delta tables of a lakehouse, and the queries of a run."""
 
-    def __init__(self, config: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
-        super().__init__(config, mp_context)
+    def __init__(self, adapter: SparkAdapter) -> None:
+        self.adapter = adapter
         # What is known for the rest of the run.
         self._answers: dict[str, list[Row]] = {}
         self._asked: set[str] = set()
 
-    @available.parse(lambda *args, **kwargs: False)
     def is_first_time(self, subject: str) -> bool:
         """Tell whether this has not been asked of a subject in this run."""
         is_first = subject not in self._asked
         self._asked.add(subject)
         return is_first
 
-    @available.parse(lambda *args, **kwargs: False)
     def reads_a_part_only(self, sql: str) -> bool:
         """Tell whether `ref` and `source` give a model less than there is: --empty, --sample.
 
@@ -98,7 +100,7 @@ class TablesAdapter(SparkAdapter):
     @property
     def spark(self) -> SparkSession:
         """The session of this thread."""
-        session: SparkSession = self.connections.get_thread_connection().handle.handle.spark
+        session: SparkSession = self.adapter.connections.get_thread_connection().handle.handle.spark
         return session
 
     @property
@@ -120,7 +122,7 @@ class TablesAdapter(SparkAdapter):
             return self.spark.sql(sql).collect()
 
     def _log(self, what: str, sql: str) -> None:
-        logger.debug(f"{self.connections.get_thread_connection().name} {what}:\n{sql}")
+        logger.debug(f"{self.adapter.connections.get_thread_connection().name} {what}:\n{sql}")
 
     def rows_asked_once(self, sql: str) -> list[Row]:
         """Return the rows of a query that several models of a run ask, with the same answer."""
@@ -140,7 +142,7 @@ class TablesAdapter(SparkAdapter):
     def named(self, name: str) -> BaseRelation:
         """Return the relation of a name with its schema."""
         schema, identifier = name.split(".")
-        return self.Relation.create(schema=schema, identifier=identifier)
+        return self.adapter.Relation.create(schema=schema, identifier=identifier)
 
     @property
     def events(self) -> BaseRelation:
@@ -152,7 +154,7 @@ class TablesAdapter(SparkAdapter):
 
         It is kept until the next statement of this thread, for Delta lists the whole log for each.
         """
-        handle = self.connections.get_thread_connection().handle.handle
+        handle = self.adapter.connections.get_thread_connection().handle.handle
         name = relation.render()
         if name not in handle.snapshots:
             with short_errors():
@@ -164,7 +166,7 @@ class TablesAdapter(SparkAdapter):
 
     def forget_snapshots(self) -> None:
         """Look for new commits of tables when they are asked for again."""
-        self.connections.get_thread_connection().handle.handle.snapshots.clear()
+        self.adapter.connections.get_thread_connection().handle.handle.snapshots.clear()
 
     def properties(self, relation: BaseRelation) -> dict[str, str]:
         """Return the properties of a table."""
@@ -215,13 +217,11 @@ class TablesAdapter(SparkAdapter):
             self.spark.sql(f"drop table {relation}")
         remove_tree(folder_of(relation))
 
-    @available.parse(lambda *args, **kwargs: None)
     def say_not_written(self, relation: BaseRelation) -> None:
         """Say that a model that was given a part of its sources has been checked only."""
         said = "nothing is written with --empty or --sample; the next run reads what is new."
         tell(f"{relation}: {said}")
 
-    @available.parse(lambda *args, **kwargs: None)
     def name_query(self, name: str, sql: str) -> None:
         """Give a query a name, a temporary view of this thread that is analysed once.
 
@@ -251,11 +251,37 @@ class TablesAdapter(SparkAdapter):
         """Give rows a name, a temporary view of this thread."""
         self.spark.createDataFrame(rows, schema).createOrReplaceTempView(name)
 
-    @available.parse(lambda *args, **kwargs: None)
     def columns_of_query(self, name: str) -> "QueryColumns":
         """Return the columns of a query that has a name."""
         found = self.spark.table(name).dtypes
         return QueryColumns(
             {column.lower(): data_type for column, data_type in found},
-            {column.lower(): self.quote(column) for column, _ in found},
+            {column.lower(): self.adapter.quote(column) for column, _ in found},
         )
+
+    def compile_queries(self, is_worth_it: bool) -> None:
+        """Let the next queries of this thread be compiled, or interpreted."""
+        compile_plans(self.spark, is_worth_it)
+
+    def statements_of_constraints(
+        self, relation: BaseRelation, columns: Mapping[str, Any]
+    ) -> list[str]:
+        """Return what holds a plain table to its columns' constraints; warn of what has no effect.
+
+        Args:
+            columns: those of the model's YAML, by their names.
+        """
+        for left_out in constraints_without_effect(columns.values()):
+            said = (
+                f"{relation}.{left_out} has no effect in a plain table, only not_null and check "
+                "have."
+            )
+            warn_or_error(AdapterEventWarning(name="Lakehouse", base_msg=said))
+        return hold_to_constraints(str(relation), columns.values())
+
+    def statements_of_dropping(
+        self, relation: BaseRelation, columns: Iterable[Column]
+    ) -> list[str]:
+        """Return what takes columns out of a plain table; nothing if there are none."""
+        gone = [column.name for column in columns]
+        return drop_columns(relation.render(), gone) if gone else []

@@ -1,21 +1,24 @@
 """Views as a run has left them: another program may have replaced one, which no run would see."""
 
 import hashlib
-from collections.abc import Mapping
-from multiprocessing.context import SpawnContext
+import json
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
-from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
 from cdc_lakehouse.delta.statements import settings
 from cdc_lakehouse.engine.fixed_names import refuse_other_names
+from cdc_lakehouse.engine.judged_rows import RULES
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.package import PACKAGE, takes_silver
 from dbt.adapters.lakehouse.connections import short_errors
-from dbt.adapters.lakehouse.tables import TablesAdapter
+from dbt.adapters.lakehouse.tables import Tables
+from dbt.include.lakehouse import PACKAGE_PATH
 
 # The property of a view that tells from what it was made; views of gold have none.
 DEFINITION = "cdc_lakehouse.definition"
@@ -28,30 +31,22 @@ RETIRED = ("silver.delivered_changes",)
 logger = AdapterLogger("Lakehouse")
 
 
-class ViewsAdapter(TablesAdapter):
+class Views:
     """The views that runs make."""
 
-    # Further properties that the views of a kind of model have.
-    NOTED_IN_VIEWS: tuple[str, ...] = ()
-
-    def __init__(self, config: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
-        super().__init__(config, mp_context)
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
         self._models: set[tuple[str, str]] | None = None  # all of the project
 
-    def set_macro_resolver(self, macro_resolver: Any) -> None:
-        """Look at the names of all nodes, once dbt has read the project, and do as dbt does.
-
-        Args:
-            macro_resolver: the manifest; a caller of macros alone may have one without nodes.
+    def know_models(self, models: Iterable[Any]) -> None:
+        """Take the names of all models, once dbt has read the project.
 
         Raises:
             DbtRuntimeError: the project gives the tables other names than the engine has.
         """
-        super().set_macro_resolver(macro_resolver)
-        nodes = getattr(macro_resolver, "nodes", {}).values()
-        models = [node for node in nodes if node.resource_type == "model"]
+        models, config = list(models), self.tables.adapter.config
         try:
-            refuse_other_names(models, self.config.target_name, self.config.credentials.schema)
+            refuse_other_names(models, config.target_name, config.credentials.schema)
         except LakehouseError as error:
             raise DbtRuntimeError(str(error)) from None
         self._models = {(model.schema, model.identifier) for model in models}
@@ -63,10 +58,10 @@ class ViewsAdapter(TablesAdapter):
     def _properties_of_view(self, relation: BaseRelation) -> tuple[Mapping[str, str], str]:
         """Return those of this project's properties that a view has, and a name for its text."""
         with short_errors():
-            found = self.catalog.getTable(relation.schema, relation.identifier)
+            found = self.tables.catalog.getTable(relation.schema, relation.identifier)
         text, all_properties = found.viewText(), found.properties()
         kept = {}
-        for name in (DEFINITION, TEXT, *self.NOTED_IN_VIEWS):
+        for name in (DEFINITION, TEXT, RULES):
             value = all_properties.get(name)
             if value.isDefined():
                 kept[name] = value.get()
@@ -89,20 +84,58 @@ class ViewsAdapter(TablesAdapter):
             logger.info(REPLACED.format(relation))
         return others
 
-    @available.parse(lambda *args, **kwargs: None)
     def note_text(self, relation: BaseRelation) -> None:
         """Let a view that was just made note its text, as the metastore has it."""
         _, digest = self._properties_of_view(relation)
         clause = settings({TEXT: digest})
-        self.execute(f"alter view {relation} set {clause}")
+        self.tables.adapter.execute(f"alter view {relation} set {clause}")
 
-    def drop_retired_views(self) -> None:
+    def drop_retired(self) -> None:
         """Drop the views that an earlier release made; never one that somebody else has made."""
         for name in RETIRED:
-            view = self.named(name)
+            view = self.tables.named(name)
             is_wanted = self._models is None or (view.schema, view.identifier) in self._models
-            if is_wanted or not self.is_known(view):
+            if is_wanted or not self.tables.is_known(view):
                 continue
             if self.view_property(view, DEFINITION) is not None:
-                self.execute(f"drop view {view}")
+                self.tables.adapter.execute(f"drop view {view}")
                 logger.info(f"{name} is dropped: an earlier release made it, and nothing reads it")
+
+    def definition_of_view(self, sql: str) -> str:
+        """Return a name for what decides what a view of this project is: its SQL and all files.
+
+        The columns of a view are those that the models below it had when it was made.
+        """
+        return hashlib.md5((sql + self._digest_of_project).encode()).hexdigest()
+
+    @cached_property
+    def _digest_of_project(self) -> str:
+        config = self.tables.adapter.config
+        root = Path(config.project_root)
+        folders = [root / name for name in (*config.model_paths, *config.macro_paths)]
+        folders.append(Path(PACKAGE_PATH) / "macros")
+        if takes_silver(root):
+            folders += [PACKAGE / "models", PACKAGE / "macros"]
+        files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+        variables = [config.vars.to_dict(), config.cli_vars]
+        digest = hashlib.md5(json.dumps(variables, sort_keys=True, default=str).encode())
+        for path in [root / "dbt_project.yml", *files]:
+            digest.update(path.read_bytes())
+        return digest.hexdigest()
+
+    def is_to_be_made(self, existing: BaseRelation | None, sql: str, full_refresh: bool) -> bool:
+        """Tell whether a view is made: it is missing, was made of something else, or replaced.
+
+        Args:
+            existing: the relation of its name, if there is one.
+            sql: its query.
+            full_refresh: whether a person asks to make it again.
+        """
+        if existing is None or not existing.is_view:
+            return True
+        if self.tables.reads_a_part_only(sql):
+            return False
+        if self.is_replaced(existing):
+            return True
+        is_same = self.view_property(existing, DEFINITION) == self.definition_of_view(sql)
+        return full_refresh or not is_same

@@ -4,5 +4,5 @@
     `gold.orders_as_known(valid, known)` are the same.
 -#}
 {% macro as_of(history, moment, known=none) -%}
-    {{ adapter.rows_as_of(history, moment, known) }}
+    {{ adapter.gold.rows_as_of(history, moment, known) }}
 {%- endmacro %}

@@ -4,7 +4,7 @@
     a history when the change was known.
 -#}
 {% macro change_columns() -%}
-    {{ adapter.check_gold_model(model) -}}
+    {{ adapter.gold.check(model) -}}
     sequence as _sequence,
     committed_at as _committed_at,
     operation as _operation,
@@ -17,5 +17,5 @@
     image as _image,
     is_whole as _is_whole,
     is_replaced as _is_replaced
-    {{- ',\n    loaded_at as ' ~ adapter.known_at() if model.config.materialized == 'history' }}
+    {{- ',\n    loaded_at as ' ~ adapter.gold.known_at() if model.config.materialized == 'history' }}
 {%- endmacro %}

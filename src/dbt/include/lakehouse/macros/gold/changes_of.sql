@@ -6,7 +6,7 @@
 -#}
 {% macro changes_of(relation, since=none) -%}
     {%- if execute -%}
-        ({{ adapter.changes_of(relation, (graph.nodes or {}).values(), since, this) }})
+        ({{ adapter.feeds.changes_of(relation, (graph.nodes or {}).values(), since, this) }})
     {%- else -%}
         {{ relation }}
     {%- endif -%}

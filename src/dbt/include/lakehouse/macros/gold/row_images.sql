@@ -5,5 +5,5 @@
 -#}
 {% macro row_images() -%}
     {% do config(meta={'source_tables': varargs | list}) -%}
-    (select * from {{ ref('row_images') }} where {{ adapter.rows_of_tables(varargs) }}) as row_images
+    (select * from {{ ref('row_images') }} where {{ adapter.gold.rows_of_tables(varargs) }}) as row_images
 {%- endmacro %}

@@ -6,7 +6,7 @@
 {% materialization change_log, adapter='lakehouse' %}
 
     {{ run_hooks(pre_hooks) }}
-    {{ adapter.run_change_log(this.incorporate(type='table'), plan_of_change_log(), sql, context) or '' }}
+    {{ adapter.silver.run(this.incorporate(type='table'), plan_of_change_log(), sql, context) or '' }}
     {{ run_hooks(post_hooks) }}
 
     {{ return({'relations': [this.incorporate(type='table')]}) }}
@@ -15,5 +15,5 @@
 
 {#- What this run of a change log reads: the compilation of the model asks first, its materialization works on the same. -#}
 {% macro plan_of_change_log() -%}
-    {{ return(adapter.plan_change_log(this.incorporate(type='table'), model.columns.values() | list, should_full_refresh())) }}
+    {{ return(adapter.silver.plan(this.incorporate(type='table'), model.columns.values() | list, should_full_refresh())) }}
 {%- endmacro %}

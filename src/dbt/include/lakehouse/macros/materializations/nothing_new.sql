@@ -8,6 +8,6 @@
     checked, and nothing is written, for what it left out would not be read again.
 -#}
 {% macro nothing_written() -%}
-    {% do adapter.say_not_written(this) %}
+    {% do adapter.tables.say_not_written(this) %}
     {% do store_raw_result('main', message='NOT WRITTEN', code='NOT WRITTEN', rows_affected='0') %}
 {%- endmacro %}

@@ -3,6 +3,6 @@
     `--vars 'check: everything'`.
 -#}
 {% macro passed_before() -%}
-    {%- set passed = adapter.passed_before(model) -%}
+    {%- set passed = adapter.data_tests.passed_before(model) -%}
     {{ -1 if var('check', 'new') == 'everything' else passed }}
 {%- endmacro %}

@@ -5,10 +5,10 @@
 {% materialization summary, adapter='lakehouse' %}
 
     {%- set source = ref(model.refs[0].name) if model.refs else source(*model.sources[0]) -%}
-    {%- set is_new = adapter.is_to_be_made(load_cached_relation(this), sql, should_full_refresh()) -%}
-    {% do adapter.prepare_summary(this, sql, model.columns.values() | list, is_new) %}
+    {%- set is_new = adapter.views.is_to_be_made(load_cached_relation(this), sql, should_full_refresh()) -%}
+    {% do adapter.summaries.prepare(this, sql, model.columns.values() | list, is_new) %}
     {{ keep_view(is_new) }}
-    {% do adapter.keep_summary(this, source, sql, model.columns | list, config.get('keeps_after_bytes')) %}
+    {% do adapter.summaries.keep(this, source, sql, model.columns | list, config.get('keeps_after_bytes')) %}
 
     {{ return({'relations': [this.incorporate(type='view')]}) }}
 
@@ -16,7 +16,7 @@
 
 {#- The table of what a summary keeps, with the columns that its YAML names. -#}
 {% macro kept_rows() -%}
-    {{ adapter.kept_by(this) }}
+    {{ adapter.summaries.kept_by(this) }}
 {%- endmacro %}
 
 {#- The greatest value of a column that grows with the source's rows, of the rows that a summary keeps; -1 if it keeps none. -#}

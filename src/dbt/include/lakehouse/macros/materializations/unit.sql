@@ -5,9 +5,9 @@
 -#}
 {% materialization unit, adapter='lakehouse' %}
 
-    {% do adapter.compile_queries(false) %}
-    {% do adapter.name_query('unit_tested', sql) %}
-    {%- set expected, columns = config.get('expected_rows'), adapter.columns_of_query('unit_tested') -%}
+    {% do adapter.tables.compile_queries(false) %}
+    {% do adapter.tables.name_query('unit_tested', sql) %}
+    {%- set expected, columns = config.get('expected_rows'), adapter.tables.columns_of_query('unit_tested') -%}
 
     {% call statement('main', fetch_result=true) -%}
         {{ get_unit_test_sql(
@@ -16,7 +16,7 @@
             columns.named(expected)
         ) }}
     {%- endcall %}
-    {% do adapter.compile_queries(true) %}
+    {% do adapter.tables.compile_queries(true) %}
 
     {{ return({'relations': []}) }}
 

@@ -4,7 +4,7 @@
 -#}
 {% materialization view, adapter='lakehouse' %}
 
-    {{ keep_view(adapter.is_to_be_made(load_cached_relation(this), sql, should_full_refresh())) }}
+    {{ keep_view(adapter.views.is_to_be_made(load_cached_relation(this), sql, should_full_refresh())) }}
 
     {{ return({'relations': [this.incorporate(type='view')]}) }}
 
@@ -14,10 +14,10 @@
 {% macro keep_view(is_to_be_made) -%}
     {%- if is_to_be_made -%}
         {% do create_or_replace_view() %}
-        {% do adapter.note_text(this.incorporate(type='view')) %}
+        {% do adapter.views.note_text(this.incorporate(type='view')) %}
     {%- else -%}
         {{ run_hooks(pre_hooks) }}
-        {{ nothing_written() if adapter.reads_a_part_only(sql) else nothing_new() }}
+        {{ nothing_written() if adapter.tables.reads_a_part_only(sql) else nothing_new() }}
         {{ run_hooks(post_hooks) }}
     {%- endif -%}
 {%- endmacro %}

@@ -6,7 +6,7 @@
     create or replace view {{ relation }}
     {{ '(' ~ get_persist_docs_column_list(model.columns, get_columns_in_query(sql)) ~ ')' if config.persist_column_docs() }}
     {{ comment_clause() }}
-    tblproperties ('cdc_lakehouse.definition' = '{{ adapter.definition_of_view(sql) }}')
+    tblproperties ('cdc_lakehouse.definition' = '{{ adapter.views.definition_of_view(sql) }}')
     with schema type evolution
     {{ get_assert_columns_equivalent(sql) if config.get('contract').enforced }}
     as {{ sql }}

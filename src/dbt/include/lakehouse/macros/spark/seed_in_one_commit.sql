@@ -8,5 +8,5 @@
 {%- endmacro %}
 
 {% macro lakehouse__load_csv_rows(model, agate_table) -%}
-    {{ return(adapter.replace_seed(this, agate_table, model.config.get('column_types', {}), file_format_clause().strip() or 'using delta')) }}
+    {{ return(adapter.seeds.replace(this, agate_table, model.config.get('column_types', {}), file_format_clause().strip() or 'using delta')) }}
 {%- endmacro %}
