@@ -6,7 +6,8 @@ import pytest
 from dbt.adapters.spark.impl import SparkConfig
 
 from cdc_lakehouse.engine.gold_options import refused_option
-from dbt.adapters.lakehouse.impl import LakehouseAdapter, LakehouseConfig
+from dbt.adapters.lakehouse.config import LakehouseConfig
+from dbt.adapters.lakehouse.gold import Gold
 
 BOTH = ["on_truncate", "on_drop", "cluster_by", "plain_table", "change_feed"]
 CURRENT_STATE = [*BOTH, "on_delete", "tombstone_retention"]
@@ -82,4 +83,4 @@ def test_what_a_project_sets_for_all_models_need_not_fit_each_of_them():
 def test_the_adapter_declares_the_same_options():
     spark = {field.name for field in dataclasses.fields(SparkConfig)}
     own = {field.name for field in dataclasses.fields(LakehouseConfig)} - spark
-    assert own == LakehouseAdapter.OPTIONS
+    assert own == Gold.OPTIONS

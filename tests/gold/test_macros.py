@@ -14,7 +14,7 @@ from cdc_lakehouse.sql import quoted
 
 FOLDER = PROJECT / "macros"
 # What is no SQL by itself: a list, a schema's name, the fields of a type, a pattern.
-NO_SQL = {"formats", "generate_schema_name", "canal_fields", "binary_types"}
+NO_SQL = {"formats", "twins", "generate_schema_name", "canal_fields", "binary_types"}
 NO_SQL |= {"debezium_fields"}
 NO_SQL |= {"maxwell_fields", "oms_debezium_fields"}
 # What fixtures call; see test_the_lines_of_a_fixture_are_messages.
