@@ -12,9 +12,10 @@ from conftest import PROJECT
 
 pytestmark = pytest.mark.full
 
-NAMES = ("README.md", *(f"docs/{name}.md" for name in ("running", "kafka", "tables", "gold")))
+DOCS = ("start", "commands", "running", "kafka", "tables", "gold")
+NAMES = ("README.md", *(f"docs/{name}.md" for name in DOCS))
 PAGES = [(PROJECT / name).read_text() for name in (*NAMES, "CONTRIBUTING.md")]
-README, *_, CONTRIBUTING = PAGES
+README, START, *_, CONTRIBUTING = PAGES
 BLOCK_OR_SPAN = re.compile(r"^```(\w*)\n(.*?)^```$|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"(?:lakehouse|dbt|make|pytest|pip|export|\.|select) \S")
 HELD_ELSEWHERE = {
@@ -30,7 +31,6 @@ HELD_ELSEWHERE = {
     "pytest tests/gold/test_gold.py -k truncate": "a test of its own",
     "pytest tests/silver/test_formats_agree.py": "a test of its own",
     "dbt build": "does what `dbt build --selector scheduled` does",
-    "dbt test": "part of `dbt build --selector scheduled`",
     "lakehouse backfill FOLDER": "needs an archive; test_backfill makes some",
     "lakehouse ingest snapshot --table shop.orders FILE": "test_extracts lands one",
     "lakehouse report --open": "starts a browser; without that it is typed",
@@ -40,8 +40,12 @@ HELD_ELSEWHERE = {
     "make docs": "test_docs_site types its recipe",
     "dbt docs generate --static --target docs": "part of that recipe",
     "pip install cdc_lakehouse": "test_wheel installs it, and types the next two there",
-    "lakehouse init shop": "needs the package in an environment of its own",
-    "cd shop": "the end of that",
+    "lakehouse init shop": "test_wheel types it",
+    "lakehouse init shop && cd shop": "needs the package in an environment of its own",
+    "echo 'shop.orders,debezium_json,,,,' >> seeds/topics.csv": "in that project",
+    "lakehouse run kafka --bootstrap-servers broker:9092 --subscribe shop.orders": "needs Kafka",
+    "lakehouse add-table shop.orders && dbt run -s orders": "in that project, as test_wheel does",
+    'lakehouse query "select * from gold.orders"': "in that project",
     "export KUSER=reader KPASSWORD=...": "needs Kafka, as the next two; test_ingest_kafka has it",
     "lakehouse ingest kafka --bootstrap-servers broker:9092 --subscribe shop.orders,shop.customers":
         "needs Kafka",
@@ -49,8 +53,8 @@ HELD_ELSEWHERE = {
     " --option kafka.security.protocol=SASL_SSL --option kafka.sasl.mechanism=SCRAM-SHA-512"
     " --options-file kafka.properties": "needs Kafka",
 }  # fmt: skip
-# The model that README shows.
-MODEL = re.search(r"^```sql\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)[1]
+# The model that the first page shows.
+MODEL = re.search(r"^```sql\n(.*?)^```$", START, re.MULTILINE | re.DOTALL)[1]
 AS_OF = "select * from gold.orders_as_of(timestamp '2026-11-05 12:00:00')"
 # What each command has to print: patterns, in any order.
 SAYS = {
@@ -165,6 +169,8 @@ def lakehouse(open_lakehouse):
     for line in re.findall(r"^\t(lakehouse .*)$", recipe, re.MULTILINE):
         code, said = lakehouse.process.submit(_type, line).result()
         assert code == 0, said
+    shown = re.search(r"^```text\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)[1]
+    assert [text for text in shown.splitlines() if text not in said.splitlines()] == []
     return lakehouse
 
 
@@ -214,12 +220,12 @@ def test_the_example_is_in_the_samples(lakehouse):
     assert change["operation"] == "update"
     for image in (json.loads(change["before"]), json.loads(change["after"])):
         shown = ", ".join(f"{name}: {image[name]}" for name in ("id", "status", "total"))
-        assert f"| {{{shown}}} |" in README
+        assert f"| {{{shown}}} |" in START
     [torn] = lakehouse.query(
         "select value from silver.rejected_messages"
         " where topic = 'shop.orders' and reject_reason = 'not_json'"
     )
-    assert f"\n{bytes(torn['value']).decode()[:36]}\n" in README
+    assert f"\n{bytes(torn['value']).decode()[:36]}\n" in START
 
 
 def test_the_columns_of_the_views_that_are_asked_most_are_listed():

@@ -92,4 +92,4 @@ def test_the_scheduled_command_leaves_out_unit_tests_alone(tmp_path, monkeypatch
     left_out = listed["all"] - listed["scheduled"]
     assert {kind for kind, _ in left_out} == {"unit_test"}
     assert {kind for kind, _ in listed["scheduled"]} == {"model", "seed", "source", "test"}
-    assert "dbt build --selector scheduled" in Path(PROJECT, "README.md").read_text()
+    assert "dbt build --selector scheduled" in Path(PROJECT, "docs", "commands.md").read_text()
