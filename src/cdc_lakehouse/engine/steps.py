@@ -70,7 +70,8 @@ class IsKnown:
 class LookAt:
     """Ask Delta's log of a table; it is answered with a `TableState`, None if there is no table.
 
-    `transaction`: the name under which it notes how far it has read what it is made from.
+    `transaction`: the name under which it notes how far it has read what it is made from; without
+    one, of which no mark is asked, a table without files is none.
     `columns`: those that it should have; none are compared if there are none.
     """
 

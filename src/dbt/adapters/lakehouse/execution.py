@@ -128,7 +128,9 @@ class Execution:
 
     def _look_at(self, step: LookAt) -> TableState | None:
         tables, table = self.tables, step.table
-        if not tables.exists(table):
+        # To ask the metastore, too, takes a run of many tables longer.
+        has_files = step.transaction or folder_of(table).is_dir()
+        if not (has_files and tables.exists(table)):
             return None
         state, lacking = tables.snapshot(table), None
         if step.columns:

@@ -81,6 +81,15 @@ class Gold:
         return ""
 
     def model(self, node: Mapping[str, Any], sql: str) -> GoldModel:
+        """Return what a model says.
+
+        Args:
+            node: the model as dbt has it.
+            sql: its query; an empty text where only its YAML is asked for.
+
+        Raises:
+            DbtRuntimeError: its key, its options or its rules are wrong.
+        """
         with short_errors():
             key = primary_key(node)
             options = read_options(node, key, self.OPTIONS, self.tables.adapter.config.models)
