@@ -1,6 +1,6 @@
 {#-
-    Reads the messages of a JSON format, or of several with one envelope: `json` has the fields; it is null if `json_problem` says why the value is not one JSON
-    object with these fields. `stated` is what the DDL in the member `statement` does (udfs/exact_json.py). Without the two options
+    Reads the messages of a JSON format, or of several with one envelope: `json` has the fields; it is null if `json_problem` says why
+    the value is not one JSON object with these fields. `stated` is what the DDL in the member `statement` does (udfs/exact_json.py). Without the two options
     Spark would refuse a text of more than 20 million characters, or a number of more than 1,000 digits.
 
     With `key`, the column of the message's key, messages are those of Kafka Connect: `exact` has their `types`, `key` and `is_whole` as

@@ -9,16 +9,11 @@ import pytest
 from browser import open_browser
 from conftest import PROJECT
 from dbt.cli.main import dbtRunner
-
-from cdc_lakehouse.routes import formats
+from silver_models import FORMATS, MODELS, TWINS
 
 pytestmark = pytest.mark.full
 
 SOURCES = PROJECT / "src" / "cdc_lakehouse"
-FORMATS = formats(PROJECT)
-# The formats that the model of another one reads.
-TWINS = dict(re.findall(r"'(\w+)': '(\w+)'", (PROJECT / "macros" / "formats.sql").read_text()))
-MODELS = [name for name in FORMATS if name not in TWINS]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # dbt's page opens the lineage where it is loaded, so each link has an address of its own before #.
 LINEAGE = re.compile(r"\?\w+#!/overview\?g_v=1&g_i=[^)\s]+")

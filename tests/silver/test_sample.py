@@ -12,19 +12,16 @@ import yaml
 from conftest import LANDING, PROJECT, SAID
 from rendered import look_at
 from shop import CURRENT_TABLES, SAMPLES, TABLES, as_expected, expected_rows, gold
+from silver_models import FORMATS, MODELS
 from test_scenarios import SILVER
 from unit_tests import judge_broken, judge_formats
 
-from cdc_lakehouse.routes import formats
-
 PYTHON = re.compile("ArrowEval|BatchEvalPython|PythonUDF|MapInArrow")
-FORMATS = formats(PROJECT)
 UNIT_TESTS = sorted(
     test["name"]
     for path in SILVER.rglob("_*.yml")
     for test in yaml.load(path.read_text(), yaml.CSafeLoader).get("unit_tests", [])
 )
-MODELS = sorted(path.stem for path in SILVER.glob("*/*.sql") if path.stem == path.parent.name)
 JSON_MODELS = [name for name in MODELS if not name.endswith("avro")]
 CONNECT_FORMATS = ("debezium_json", "debezium_flat_json")
 KINDS = [

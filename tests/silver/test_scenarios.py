@@ -9,14 +9,11 @@ import yaml
 from conftest import PROJECT
 from dbt.cli.main import dbtRunner
 from encoders import ENCODERS
-
-from cdc_lakehouse.routes import formats
+from silver_models import FORMATS, TWINS
 
 SILVER = PROJECT / "models" / "silver"
 FOLDERS = sorted(path.name for path in SILVER.iterdir() if path.is_dir())
 LISTED = (PROJECT / "macros" / "formats.sql").read_text()
-# The formats that the model of another one reads: they have tests of what differs alone.
-TWINS = dict(re.findall(r"'(\w+)': '(\w+)'", LISTED))
 SCENARIOS = {
     *("insert", "update", "partial_update", "key_change", "delete", "truncate", "snapshot"),
     *("transaction", "ddl", "heartbeat", "multi_row", "sequence", "route"),
@@ -41,7 +38,7 @@ def excuses(name, silver=SILVER):
 
 def test_every_format_is_read_by_its_model():
     """`events` unites the formats of the list; `unrouted` is for all that it does not name."""
-    assert re.findall(r"^ +'([a-z_]+)',$", LISTED, re.MULTILINE) == formats(PROJECT) == FOLDERS
+    assert re.findall(r"^ +'([a-z_]+)',$", LISTED, re.MULTILINE) == FORMATS == FOLDERS
     models = {path.parent.name for path in SILVER.glob("*/*.sql")}
     assert models == {*FOLDERS} - {*TWINS}
     for model in ("events", "unrouted"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cdc_lakehouse.engine import projection, typed_values
+from cdc_lakehouse.engine import projection
 from cdc_lakehouse.engine.columns import (
     CHANGE_COLUMNS,
     IS_BEGUN_ELSEWHERE,
@@ -24,6 +24,7 @@ from cdc_lakehouse.engine.gold_options import GoldOptions
 from cdc_lakehouse.engine.partial_rows import PartialRows
 from cdc_lakehouse.engine.rules import NO_RULES, RowRules
 from cdc_lakehouse.engine.source_tables import SourceTable, tables_read
+from cdc_lakehouse.engine.typed_values import TypedValues, problems_of_values
 from cdc_lakehouse.sql import quoted
 
 
@@ -150,26 +151,20 @@ class GoldModel:
         """A list of no problem."""
         return NO_PROBLEMS
 
-    @property
-    def doubts(self) -> str:
-        """Of each value that can be wrong though its column holds it, why; maybe of none."""
-        return typed_values.doubts(self._own_values, self._read_columns)
-
-    @property
-    def unfit_values(self) -> str:
-        """The values that do not fit."""
-        return typed_values.unfit_values(self._own_values, self._read_columns)
+    @cached_property
+    def typing(self) -> TypedValues:
+        """Which of its values fit their types."""
+        return TypedValues(self._own_values, self._read_columns)
 
     @property
     def typed_values(self) -> str:
         """The values that fit."""
-        values, reads = self._own_values, self._read_columns
-        return typed_values.typed_values(values, self.key_names, reads, self.is_kept)
+        return self.typing.fitting(self.key_names, self.is_kept)
 
     @property
     def problems(self) -> str:
         """The problems of the values that do not fit."""
-        return typed_values.problems_of_values(self.is_kept)
+        return problems_of_values(self.is_kept)
 
     @property
     def change(self) -> str:

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from dbt.adapters.base.relation import BaseRelation
 
 from cdc_lakehouse.delta import statements
-from cdc_lakehouse.engine import typed_values
 from cdc_lakehouse.engine.alterations import clustering
 from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.columns import IDENTITY, KNOWN_AT, VERSION_COLUMNS
@@ -23,6 +23,7 @@ from cdc_lakehouse.engine.judged_rows import NULL_FOR_FAILURE, RULES, JudgedRows
 from cdc_lakehouse.engine.latest_changes import TableChanges
 from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, PARTIAL_MOVES, PARTIAL_ROWS
 from cdc_lakehouse.engine.rendering import sql
+from cdc_lakehouse.engine.typed_values import TypedValues, problems_of_values
 from cdc_lakehouse.package import BUILT_BY, RELEASE
 
 
@@ -132,29 +133,18 @@ class GoldTable:
         """The clause of that view while the others are still of what the table was before."""
         return statements.settings({RULES: "unfinished"})
 
-    @property
-    def doubts_of_key(self) -> str:
-        """Of each column of the key that can be wrong though it holds its value, why.
+    @cached_property
+    def key_typing(self) -> TypedValues:
+        """Which values of its key fit their types.
 
         The metastore refuses the text of a view that looks at every column of a wide table.
         """
-        return typed_values.doubts(self.model.key.columns, {})
-
-    @property
-    def names_of_doubts(self) -> str:
-        """The columns in which these are, behind a comma each."""
-        columns = self.model.key.columns
-        return "".join(f", {c.doubt}" for c in columns if typed_values.doubt(c, {}))
-
-    @property
-    def unfit_key(self) -> str:
-        """The values of the key that do not fit."""
-        return typed_values.unfit_values(self.model.key.columns, {})
+        return TypedValues(self.model.key.columns, {})
 
     @property
     def problems_of_key(self) -> str:
         """The problems of these values."""
-        return typed_values.problems_of_values()
+        return problems_of_values()
 
     @property
     def functions(self) -> tuple[Made[Function], ...]:

@@ -196,15 +196,6 @@ class PartialRows:
         """The columns of a row beside its values and what is put together of these."""
         return [c for c in self.columns if not c.is_value and c.name not in TOGETHER]
 
-    @staticmethod
-    def written(row: str, name: str) -> str:
-        """The place in the source's order at which a column, named by SQL, was written last."""
-        return sequence_of(row, name)
-
-    def older_than(self, sequence: str, written: str) -> str:
-        """The columns that are older than their row, of when each was written."""
-        return older_than(sequence, written)
-
     @property
     def kept_values(self) -> str:
         """Of the changes that a moved row keeps columns of, the value of each such column."""

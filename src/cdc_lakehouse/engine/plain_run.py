@@ -4,6 +4,8 @@ It follows the stored table by a commit of its own; if a run ends between the tw
 writes it whole, or, where it keeps a change feed, the rows that differ.
 """
 
+from collections.abc import Callable
+from functools import partial
 from uuid import uuid4
 
 from dbt.adapters.base.relation import BaseRelation
@@ -66,25 +68,26 @@ class PlainRun:
         if need == "remake":
             yield Remove(self.plain)
             copy = None
-        if copy and need != "replace":
-            yield from self._switch_feed(copy)
+        write = partial(self._write, name, stored, copy)
         if need in ("replace", "remake"):
             yield Expect(self.table.storage)
-        if need in ("replace", "remake") and not self._keeps_feed(copy):
-            yield Execute(f"create schema if not exists {self.plain.schema}")
-            yield self._write(self._whole, name, stored, copy)
-        elif need == "replace" and copy:
-            yield from self._complete_columns(copy)
-            yield from self._merge_differences(None, name, stored, copy)
-            yield from self._note_rules(copy)
-        elif need == "merge" and options.change_feed:
-            yield from self._merge_differences(self.found, name, stored, copy)
+            if copy and self._keeps_feed(copy):
+                yield from self._complete_columns(copy)
+                yield from self._merge_differences(None, write)
+                yield from self._note_rules(copy)
+            else:
+                yield Execute(f"create schema if not exists {self.plain.schema}")
+                yield write(self._whole)
+            return
+        if copy:
+            yield from self._switch_feed(copy)
+        if need == "merge" and options.change_feed:
+            yield from self._merge_differences(self.found, write)
         elif need == "merge":
             yield Stage("plain_rows", sql.rows_of_touched_keys(self.table, self.found))
-            merge = sql.merge_plain_rows(self.table, self.found)
-            yield self._write(merge, name, stored, copy, is_staged=True)
+            yield write(sql.merge_plain_rows(self.table, self.found), is_staged=True)
         elif need == "mark":
-            yield self._write(self.table.commit_only_plain, name, stored, copy)
+            yield write(self.table.commit_only_plain)
 
     def _drop(self) -> Plan[None]:
         copy = yield LookAt(self.plain)
@@ -118,10 +121,10 @@ class PlainRun:
 
     def _write(
         self,
-        statement: str,
         name: str,
         stored: TableState,
         copy: TableState | None,
+        statement: str,
         is_staged: bool = False,
     ) -> Execute:
         """The statement that writes the copy; with its rows it commits what it has of the table."""
@@ -151,12 +154,11 @@ class PlainRun:
         )
 
     def _merge_differences(
-        self, found: Changes | None, name: str, stored: TableState, copy: TableState | None
+        self, found: Changes | None, write: Callable[..., Execute]
     ) -> Plan[None]:
         """Write what of the touched keys, or of all, the copy has otherwise, and nothing else."""
         yield Stage("plain_rows", sql.rows_that_differ(self.table, self._rows, found))
-        merge = sql.merge_rows_that_differ(self.table, self._rows, found)
-        yield self._write(merge, name, stored, copy, is_staged=True)
+        yield write(sql.merge_rows_that_differ(self.table, self._rows, found), is_staged=True)
 
     @property
     def _new_feed(self) -> dict[str, str]:
@@ -169,11 +171,10 @@ class PlainRun:
             properties = self._new_feed if is_fed else {ENABLED: "false"}
             yield Execute(set_properties(str(self.plain), properties))
 
-    def _keeps_feed(self, copy: TableState | None) -> bool:
+    def _keeps_feed(self, copy: TableState) -> bool:
         """Whether the feed of the copy can go on where the copy is written again."""
-        return bool(
-            copy
-            and self.table.model.options.change_feed
+        return (
+            self.table.model.options.change_feed
             and has_feed(copy.properties)
             and copy.properties.get(IDENTITY) == self._rows.identity_names
             and copy.lacking is not None

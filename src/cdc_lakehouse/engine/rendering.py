@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from cdc_lakehouse.engine.order import order_columns, removed_by
+from cdc_lakehouse.engine.partial_rows import older_than, sequence_of
 from cdc_lakehouse.sql import quoted
 
 FOLDER = Path(__file__).parent / "sql"
@@ -32,6 +33,7 @@ def _module() -> Any:
     """The macros, compiled when the first statement is rendered: a run without news needs none."""
     environment = Environment(undefined=StrictUndefined)
     environment.filters["quoted"] = quoted
-    environment.globals |= {"order_columns": order_columns, "removed_by": removed_by}
+    rules = (order_columns, removed_by, sequence_of, older_than)
+    environment.globals |= {rule.__name__: rule for rule in rules}
     texts = [path.read_text() for path in sorted(FOLDER.glob("*.sql"))]
     return environment.from_string("".join(texts)).make_module()

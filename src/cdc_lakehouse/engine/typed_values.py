@@ -4,6 +4,8 @@ The texts are SQL over the rows of a gold model's query.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from cdc_lakehouse.engine.columns import NO_PROBLEMS, PROBLEMS, Column, listed
 from cdc_lakehouse.engine.projection import is_half_carried, is_in_doubt
@@ -17,7 +19,69 @@ NUMBER = r"r'^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$'"
 Reads = Mapping[str, Sequence[str]]
 
 
-def doubt(column: Column, reads: Reads) -> str:
+@dataclass(frozen=True)
+class TypedValues:
+    """Columns of a gold model's query, and the columns of the source that each is made from."""
+
+    columns: Sequence[Column]
+    reads: Reads
+
+    @cached_property
+    def _doubts(self) -> Mapping[str, str]:
+        """The doubts of the columns that can have some, by their names."""
+        said = {column.name: _doubt(column, self.reads) for column in self.columns}
+        return {name: text for name, text in said.items() if text}
+
+    @property
+    def doubts(self) -> str:
+        """The doubts, each under its name; maybe of none."""
+        return listed(self.doubted, lambda c: f"{self._doubts[c.name]} as {c.doubt}")
+
+    @property
+    def doubted(self) -> Sequence[Column]:
+        """The columns that can have a doubt."""
+        return [column for column in self.columns if column.name in self._doubts]
+
+    def fitting(self, key: Sequence[str], kept: str) -> str:
+        """Return the values that fit; a row that is not kept, as it is deleted, has its key only.
+
+        Args:
+            kept: the condition that a row is kept; empty if all are.
+        """
+
+        def typed(column: Column) -> str:
+            conditions = [kept] if kept and column.name not in key else []
+            if column.name in self._doubts:
+                conditions.append(f"{column.doubt} is null")
+            if not conditions:
+                return column.sql
+            return f"if({' and '.join(conditions)}, {column.sql}, null) as {column.sql}"
+
+        return listed(self.columns, typed)
+
+    @property
+    def unfit(self) -> str:
+        """The values that do not fit: each column, its doubt or an empty text, and the text.
+
+        A value counts as lost where the source has a text and the projection gives null. Most have
+        lost nothing: the text, for which the image is searched, is not asked for then. Spark
+        compiles what stands in no lambda.
+        """
+
+        def unfit(column: Column) -> str:
+            text = column.source_text
+            is_lost, code = f"{column.sql} is null and {text} is not null", "''"
+            if column.name in self._doubts:
+                is_lost = f"{column.doubt} is not null or {is_lost}"
+                code = f"coalesce({column.doubt}, '')"
+            said = f"named_struct('column', {column.literal}, 'code', {code}, 'text', {text})"
+            return f"if({is_lost}, {said}, null)"
+
+        unfits = listed(self.columns, unfit)
+        return f"array_except(array(\n    {unfits}\n), array({NO_PROBLEM}))"
+
+
+def _doubt(column: Column, reads: Reads) -> str:
     """Return why a value may not be what the source has, though its column can hold it; or nothing.
 
     out_of_range, invalid and loses_digits of times and decimals; altered where the type was
@@ -41,12 +105,6 @@ def doubt(column: Column, reads: Reads) -> str:
     elif cases:
         cases = [f"when {column.sql} is null then null", *cases]
     return f"case {' '.join(cases)} end" if cases else ""
-
-
-def doubts(columns: Sequence[Column], reads: Reads) -> str:
-    """Return the doubts of columns that can have some, each under its name; maybe of none."""
-    said = {column: doubt(column, reads) for column in columns}
-    return ",\n    ".join(f"{text} as {column.doubt}" for column, text in said.items() if text)
 
 
 def _other_days(column: Column) -> list[str]:
@@ -102,51 +160,13 @@ def _decimal(kind: str) -> tuple[int, int]:
     return int(given[0]), int(given[1]) if len(given) > 1 else 0
 
 
-def typed_values(columns: Sequence[Column], key: Sequence[str], reads: Reads, kept: str) -> str:
-    """Return the values that fit; a row that is not kept, as it is deleted, has its key only.
-
-    Args:
-        kept: the condition that a row is kept; empty if all are.
-    """
-
-    def typed(column: Column) -> str:
-        conditions = [kept] if kept and column.name not in key else []
-        if doubt(column, reads):
-            conditions.append(f"{column.doubt} is null")
-        if not conditions:
-            return column.sql
-        return f"if({' and '.join(conditions)}, {column.sql}, null) as {column.sql}"
-
-    return listed(columns, typed)
-
-
-def unfit_values(columns: Sequence[Column], reads: Reads) -> str:
-    """Return the values that do not fit: each column, its doubt or an empty text, and the text.
-
-    A value counts as lost where the source has a text and the projection gives null. Most have lost
-    nothing: the text, for which the image is searched, is not asked for then. Spark compiles what
-    stands in no lambda.
-    """
-
-    def unfit(column: Column) -> str:
-        text = column.source_text
-        is_lost, code = f"{column.sql} is null and {text} is not null", "''"
-        if doubt(column, reads):
-            is_lost = f"{column.doubt} is not null or {is_lost}"
-            code = f"coalesce({column.doubt}, '')"
-        said = f"named_struct('column', {column.literal}, 'code', {code}, 'text', {text})"
-        return f"if({is_lost}, {said}, null)"
-
-    return f"array_except(array(\n    {listed(columns, unfit)}\n), array({NO_PROBLEM}))"
-
-
 def problems_of_values(kept: str = "") -> str:
     """Return the problems of `_unfit` values: each column, the code, and the text.
 
     zero_date, out_of_range or invalid where the value has no doubt.
 
     Args:
-        kept: as of `typed_values`.
+        kept: the condition that a row is kept; empty if all are.
     """
     code = (
         "case when unfit.code <> '' then unfit.code"

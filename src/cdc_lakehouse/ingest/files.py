@@ -114,7 +114,7 @@ def is_parquet(path: str) -> bool:
 
 def is_compressed(path: str) -> bool:
     """Tell a file whose bytes do not begin with its lines: one that is gzipped, or a container."""
-    return path.lower().endswith((".gz", CONTAINER))
+    return path.lower().endswith(".gz") or is_container(path)
 
 
 def stage(file: File, folder: Path, room: Room | None = None) -> File:
@@ -238,14 +238,20 @@ def lines_of(file: File) -> Iterator[list[bytes | None]]:
     """
     if (is_gzip := file.path.lower().endswith(".gz")) and file.size == 0:
         raise EOFError  # gzip takes no bytes at all for a whole file
-    first = file.unpacked = 0
+    file.unpacked = 0
     with open(file.path, "rb") as raw, gzip.open(raw) if is_gzip else raw as lines:
-        bodies = bodies_of(raw, BATCH_ROWS, BATCH_BYTES) if is_container(file.path) else None
-        while values := next(bodies, []) if bodies else _take_lines(lines, first):
+        bodies = bodies_of(raw, BATCH_ROWS, BATCH_BYTES)
+        for values in bodies if is_container(file.path) else _batches_of(lines):
             file.read = raw.tell()
-            first += len(values)
             file.unpacked += sum(len(value or b"") for value in values) + len(values)
             yield values
+
+
+def _batches_of(lines: IO[bytes] | gzip.GzipFile) -> Iterator[list[bytes | None]]:
+    first = 0
+    while values := _take_lines(lines, first):
+        yield values
+        first += len(values)
 
 
 def _take_lines(lines: IO[bytes] | gzip.GzipFile, first: int) -> list[bytes | None]:

@@ -29,19 +29,19 @@
     when matched and {{ parts.comes_after }}
         then update set
     {{ newer_values(parts, '>=') }}
-    when matched and (changed._sequence > stored._sequence or exists({{ parts.of_values }}, name -> {{ is_newer_in('name', parts, '>') }}))
+    when matched and (changed._sequence > stored._sequence or exists({{ parts.of_values }}, name -> {{ is_newer_in('name', '>') }}))
         then update set
     {{ newer_values(parts, '>') }}
 {%- endmacro %}
 
-{% macro is_newer_in(name, parts, than) -%}
-    {{ parts.written('changed', name) }} {{ than }} {{ parts.written('stored', name) }}
+{% macro is_newer_in(name, than) -%}
+    {{ sequence_of('changed', name) }} {{ than }} {{ sequence_of('stored', name) }}
 {%- endmacro %}
 
 {#- Of each value the newer one; of the row what the newer change says. -#}
 {% macro newer_values(parts, than) -%}
     {%- for column in parts.values %}
-    {{ column.sql }} = if({{ is_newer_in(column.literal, parts, than) }}, changed.{{ column.sql }}, stored.{{ column.sql }}),
+    {{ column.sql }} = if({{ is_newer_in(column.literal, than) }}, changed.{{ column.sql }}, stored.{{ column.sql }}),
     {%- endfor %}
     {%- for column in parts.of_row %}
     {{ column.sql }} = if(changed._sequence {{ than }} stored._sequence, changed.{{ column.sql }}, stored.{{ column.sql }}),
@@ -50,18 +50,18 @@
         transform(
             {{ parts.of_values }},
             name -> filter(
-                if({{ is_newer_in('name', parts, than) }}, changed._problems, stored._problems),
+                if({{ is_newer_in('name', than) }}, changed._problems, stored._problems),
                 problem -> problem.column = name
             )
         )
     ),
-    _column_sequences = {{ parts.older_than('greatest(changed._sequence, stored._sequence)', greatest_places(parts)) }}
+    _column_sequences = {{ older_than('greatest(changed._sequence, stored._sequence)', greatest_places(parts)) }}
 {%- endmacro %}
 
 {% macro greatest_places(parts) -%}
     map_from_arrays(
         {{ parts.of_values }},
-        transform({{ parts.of_values }}, name -> greatest({{ parts.written('changed', 'name') }}, {{ parts.written('stored', 'name') }}))
+        transform({{ parts.of_values }}, name -> greatest({{ sequence_of('changed', 'name') }}, {{ sequence_of('stored', 'name') }}))
     )
 {%- endmacro %}
 

@@ -14,24 +14,24 @@
         xxhash64(_operation, map_entries(_image)) as _fingerprint
         {{- ', _known_at' if model.is_history }}
     from (
-        {{ with_unfit_values(changes, model.doubts, model.unfit_values) }}
+        {{ with_unfit_values(changes, model.typing) }}
     )
 {%- endmacro %}
 
 {#- The rows of a model's query with the values that do not fit, `_unfit`: in steps, for each is asked several times. -#}
-{% macro with_unfit_values(rows, doubts, unfit) -%}
+{% macro with_unfit_values(rows, typing) -%}
     select
         *,
-        {{ unfit }} as _unfit
+        {{ typing.unfit }} as _unfit
     from (
-        {{ with_doubts(rows, doubts) if doubts else rows }}
+        {{ with_doubts(rows, typing) if typing.doubted else rows }}
     )
 {%- endmacro %}
 
-{% macro with_doubts(rows, doubts) -%}
+{% macro with_doubts(rows, typing) -%}
     select
         *,
-        {{ doubts }}
+        {{ typing.doubts }}
     from (
         {{ rows }}
     )

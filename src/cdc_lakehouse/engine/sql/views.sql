@@ -96,11 +96,11 @@
 -#}
 {% macro view_of_changes_without_key(table) -%}
     create or replace view {{ table.without_key }} as
-    select * except ({{ table.model.unmerged_names }}, _unfit{{ table.names_of_doubts }})
+    select * except ({{ table.model.unmerged_names }}, _unfit{% for column in table.key_typing.doubted %}, {{ column.doubt }}{% endfor %})
     from (
         select *, {{ table.problems_of_key }} as _problems
         from (
-            {{ with_unfit_values(changes_of_rows(table.model), table.doubts_of_key, table.unfit_key) }}
+            {{ with_unfit_values(changes_of_rows(table.model), table.key_typing) }}
         )
     )
     where size(_problems) > 0 or not ({{ table.model.key.is_known }})
