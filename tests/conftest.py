@@ -113,6 +113,16 @@ def _query(sql):
         raise AssertionError(f"{sql}: {error}") from None
 
 
+def _read_beside(queries, arguments):
+    run, rounds = _thread.submit(_dbt, arguments), []
+    with ThreadPoolExecutor(1) as reader:  # Hive keeps a metastore for each thread
+        while not run.done():
+            rounds.append([reader.submit(_query, sql).result() for sql in queries])
+    success, _, errors = run.result()
+    assert success, errors
+    return rounds
+
+
 def _seen():
     from cdc_lakehouse.gold.source_tables import seen_tables
 
@@ -181,6 +191,10 @@ class Lakehouse:
     def query(self, sql):
         """Return the rows of a query as dictionaries."""
         return self.process.submit(_query, sql).result()
+
+    def read_beside(self, queries, *arguments):
+        """Run dbt, and ask queries all the while; return the rows of each round."""
+        return self.process.executor.submit(_read_beside, queries, arguments).result()
 
     def seen_tables(self):
         """Return the source tables that silver has seen, as `lakehouse add-table` finds them."""

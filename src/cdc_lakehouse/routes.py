@@ -15,6 +15,9 @@ UNROUTED = "unrouted"
 # The topic and the format of full extracts of tables. Kafka has no topic with a colon in its name.
 EXTRACT_TOPIC, EXTRACT = "extract:", "full_extract"
 NAMES_IN_TOPIC = ("database", "schema", "table")
+SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+# What a line says of the topic as a whole.
+NOT_OF_MESSAGES = ("source", "partitions", "idle_after")
 # What Java takes for a time zone beside the IANA's names: offsets, and names of three letters.
 OFFSET = re.compile(r"Z|(?:UTC|GMT|UT)?[+-](?:\d|0\d|1[0-8])(?::?[0-5]\d(?::?[0-5]\d)?)?")
 SHORT_ZONES = (
@@ -39,6 +42,15 @@ class Route:
     operation_column: str = ""
     sequence_column: str = ""
     missing_columns: str = ""
+    source: str = ""
+    partitions: str = ""
+    idle_after: str = ""
+
+    @property
+    def idle_seconds(self) -> int | None:
+        """After how many seconds without a message a partition is not waited for; None is never."""
+        number, _, unit = self.idle_after.partition(" ")
+        return int(number) * SECONDS[unit.removesuffix("s")] if self.idle_after else None
 
     @property
     def pattern(self) -> str:
@@ -50,7 +62,11 @@ class Route:
 
         `in_topic` has, for each name that `topic_pattern` reads, a pattern whose group it is.
         """
-        said: dict[str, object] = {name: text for name, text in asdict(self).items() if text}
+        said: dict[str, object] = {
+            name: text
+            for name, text in asdict(self).items()
+            if text and name not in NOT_OF_MESSAGES
+        }
         if self.key:
             said["key"] = [name.strip() for name in self.key.split(",")]
         if self.topic_pattern:
@@ -191,6 +207,15 @@ def _check_names(line: Line, route: Route) -> None:
         line.refuse(
             f"the key {route.key!r} names an empty column. "
             'Write the columns of the key with commas between them, in quotes: "order_id,line".'
+        )
+    if route.partitions and not re.fullmatch("[1-9][0-9]{0,5}", route.partitions):
+        line.refuse(
+            f"partitions is {route.partitions!r}. Write how many the topic has, as a number."
+        )
+    if route.idle_after and not re.fullmatch(rf"[0-9]+ ({'|'.join(SECONDS)})s?", route.idle_after):
+        line.refuse(
+            f"idle_after is {route.idle_after!r}. Write a number and a unit, such as 10 minutes: "
+            "after so long without a message, nobody waits for a partition."
         )
     if route.missing_columns not in ("", "null", "absent"):
         line.refuse(

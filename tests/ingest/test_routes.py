@@ -219,7 +219,8 @@ def test_agate_is_told_no_type_of_a_column_that_the_file_may_lack(project):
         from_csv(path, types_of(path, types))
     assert len(warned) == 1
     project(MORE + "t,dts_canal,,,,,,,,\n")
-    assert set(types) - set(types_of(path, types)) == {"operation_column", "sequence_column"}
+    left_out = set(types) - set(types_of(path, types))
+    assert {"operation_column", "sequence_column"} < left_out < set(FURTHER_COLUMNS)
     assert types_of(path.parent / "gone.csv", types) == types
 
 

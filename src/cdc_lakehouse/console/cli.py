@@ -21,6 +21,7 @@ from cdc_lakehouse.console.commands import (
     setup,
     show,
     timings,
+    wait,
 )
 from cdc_lakehouse.console.output import Output, add_json
 from cdc_lakehouse.errors import LakehouseError
@@ -42,6 +43,7 @@ FAMILIES = (
     show,
     plan,
     report,
+    wait,
     timings,
     add_table,
     add_format,

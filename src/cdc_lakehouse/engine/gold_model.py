@@ -115,8 +115,18 @@ class GoldModel:
     @property
     def shown_names(self) -> str:
         """The columns that a history shows."""
+        return ", ".join(map(self.parts.shown, self._shown))
+
+    @property
+    def _shown(self) -> list[Column]:
         kept = {"_is_version", *KEPT_COLUMNS[self.kind]}
-        return ", ".join(self.parts.shown(c) for c in self.stored if c.name not in kept)
+        return [column for column in self.stored if column.name not in kept]
+
+    @property
+    def complete_names(self) -> str:
+        """The same of the last change of each key before a moment, at which it is current."""
+        then = {"valid_to": "cast(null as timestamp) as ", "is_current": "true as "}
+        return ", ".join(then.get(c.name, "") + self.parts.shown(c) for c in self._shown)
 
     @property
     def unmerged_names(self) -> str:

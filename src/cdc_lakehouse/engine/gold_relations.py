@@ -63,6 +63,13 @@ def function_of(view: BaseRelation, suffix: str) -> Function:
     return Function(str(view.schema), f"{str(view.identifier).removesuffix('_history')}_{suffix}")
 
 
+def complete_of(view: BaseRelation) -> BaseRelation:
+    """The view of a history's rows at the moment at which all tables are complete."""
+    name = f"{str(view.identifier).removesuffix('_history')}_complete"
+    found: BaseRelation = view.incorporate(path={"identifier": name}, type="view")
+    return found
+
+
 def beside(view: BaseRelation, suffix: str) -> BaseRelation:
     """A view beside the table that is stored for a gold model."""
     path = {"identifier": f"{view.identifier}_{suffix}"}

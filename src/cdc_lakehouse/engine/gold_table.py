@@ -15,6 +15,7 @@ from cdc_lakehouse.engine.gold_relations import (
     Function,
     Made,
     beside,
+    complete_of,
     function_of,
     plain_of,
     storage_of,
@@ -46,6 +47,7 @@ class GoldTable:
         commit: the identifier of the commit `last` of bronze; None if it is not known.
         is_replaced: whether a table of another materialization is there, which is removed first.
         alterations: the statements that bring the table that is there in line with its model.
+        has_complete: whether no model of the project has the name of the view `complete`.
     """
 
     model: GoldModel
@@ -62,6 +64,7 @@ class GoldTable:
     commit: str | None = None
     is_replaced: bool = False
     alterations: tuple[str, ...] = ()
+    has_complete: bool = True
 
     @property
     def exists(self) -> bool:
@@ -87,6 +90,11 @@ class GoldTable:
     def without_key(self) -> BaseRelation:
         """The view of the changes that cannot be merged, since their key is not known."""
         return beside(self.view, "without_key")
+
+    @property
+    def complete(self) -> BaseRelation:
+        """The view of the rows of a history at the moment at which all tables are complete."""
+        return complete_of(self.view)
 
     @property
     def judged(self) -> BaseRelation:
@@ -119,6 +127,8 @@ class GoldTable:
                 Made(self.held, sql.view_of_held_rows),
                 Made(self.accounting, sql.view_of_accounting),
             )
+        if self.model.is_history and self.has_complete:
+            rows = (*rows, Made(self.complete, sql.view_of_complete_rows, NULL_FOR_FAILURE))
         without_key = Made(self.without_key, sql.view_of_changes_without_key)
         return (*rows, without_key, Made(self.problems, sql.view_of_problems))
 

@@ -209,6 +209,21 @@ class SourceTable:
 
 
 @dataclass(frozen=True)
+class Source:
+    """Up to which commits a source that has a name is complete, in silver and in gold.
+
+    `waits_for` and `topic` say what holds it back; None if nothing does.
+    """
+
+    source: str
+    complete_until: float | None
+    gold_complete_until: float | None
+    newest_committed_at: float | None
+    waits_for: str | None
+    topic: str | None
+
+
+@dataclass(frozen=True)
 class GoldTable:
     """A table of gold; `changed_at` is the commit in the source of its latest change."""
 
@@ -278,6 +293,7 @@ class Facts:
     source_tables: tuple[SourceTable, ...] = ()
     gold_tables: tuple[GoldTable, ...] = ()
     shared_keys: tuple[SharedKeys, ...] = ()
+    sources: tuple[Source, ...] = ()
     runs: tuple[Run, ...] = ()
     stored: tuple[Stored, ...] = ()
     problems: tuple[str, ...] = field(default=())

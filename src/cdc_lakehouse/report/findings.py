@@ -4,7 +4,15 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from cdc_lakehouse.report.facts import Drift, Facts, Finding, Partition, Rejected, SourceTable
+from cdc_lakehouse.report.facts import (
+    Drift,
+    Facts,
+    Finding,
+    Partition,
+    Rejected,
+    Source,
+    SourceTable,
+)
 from cdc_lakehouse.report.limits import Limits
 from cdc_lakehouse.report.questions import replay_command
 from cdc_lakehouse.report.units import duration
@@ -30,6 +38,7 @@ def findings(facts: Facts, limits: Limits) -> list[Finding]:
             for found in _of_topic(topic, parts, facts, limits)
         ),
         *(found for partition in facts.partitions for found in _of_partition(partition, limits)),
+        *(found for source in facts.sources for found in _of_source(source, limits)),
         *_of_tables(facts, limits),
     ]
 
@@ -175,6 +184,26 @@ def _of_partition(partition: Partition, limits: Limits) -> Iterator[Finding]:
             "transactions, and compaction, leave such gaps, too.",
             query_of("silver.message_accounting", "topic", [partition.topic]),
         )
+
+
+def _of_source(source: Source, limits: Limits) -> Iterator[Finding]:
+    """Yield the source if it stands still while its changes go on."""
+    longest, newest = limits.value("incomplete_seconds", source.source), source.newest_committed_at
+    if longest is None or newest is None:
+        return
+    until = source.complete_until
+    if until is not None and newest - until <= longest:
+        return
+    waits = f" It waits for {source.waits_for}." if source.waits_for else ""
+    behind = "up to no moment" if until is None else f"up to {duration(newest - until)} before"
+    where = "its newest change" if until is not None else "though changes have come"
+    yield Finding(
+        "incomplete_seconds",
+        source.source,
+        f"The source is complete {behind} {where} (limit {duration(longest)}).{waits}",
+        "Let its next message come; or, if none will, give the topic "
+        f"{source.topic or 'that it waits for'} an idle_after in seeds/topics.csv, and run dbt.",
+    )
 
 
 def _of_tables(facts: Facts, limits: Limits) -> Iterator[Finding]:

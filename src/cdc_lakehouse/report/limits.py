@@ -16,6 +16,8 @@ KNOWN = {
     "missing_offsets": "offsets between the first and the last of a partition that no message has",
     "waiting_seconds": "for how long a message of a topic has landed and is not processed",
     "delay_seconds": "from the commit of a topic's latest change in the source to its processing",
+    "incomplete_seconds": "from the commit up to which a source with a name is complete to that of "
+    "its newest change",
     "silence_seconds": "since a message of a topic, or a change of a source table, came",
     "drift_days": "for how long a change of a source table is worth a look once it is seen here; "
     "a change of its columns is until the models follow it",

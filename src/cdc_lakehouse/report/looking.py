@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,8 @@ from cdc_lakehouse.gold.read_models import is_open, models_of, readers
 from cdc_lakehouse.package import RELEASE
 from cdc_lakehouse.report import facts, questions
 from cdc_lakehouse.report.masking import masked_statement, sample_text
+from cdc_lakehouse.report.plain import plain, plain_row
+from cdc_lakehouse.routes import read_routes
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.session import FEW_STORED_BYTES, compile_plans, ended_java
 from cdc_lakehouse.runtime.timings import commands_timed, read_timings
@@ -59,6 +60,7 @@ class Looker:
         prepare_to_look(self._spark)
         self._problems: list[str] = []
         self._mark, self._models = last_commit_read(), models_of(project)
+        self._names = {route.source for route in read_routes(project).in_precedence()} - {""}
 
     def look(self, is_whole: bool = True) -> facts.Facts:
         """Return the facts.
@@ -73,6 +75,7 @@ class Looker:
             "source_tables": self._source_tables,
             "gold_tables": self._gold_tables,
             "rejected": partial(self._rejected, is_whole),
+            "sources": self._sources,
         }
         if is_whole:
             parts |= {"arrivals": self._arrivals, "runs": _runs, "stored": self._stored}
@@ -114,7 +117,7 @@ class Looker:
         for row in self._ask(questions.PARTITIONS):
             said: dict[str, Any] = {"format": ""}
             for rows in (waiting, progress, produced, {row[:2]: row}):
-                said |= _plain_row(rows[row[:2]]) if row[:2] in rows else {}
+                said |= plain_row(rows[row[:2]]) if row[:2] in rows else {}
             found.append(facts.Partition(**said))
         return tuple(found)
 
@@ -126,10 +129,10 @@ class Looker:
         lasting = (extent.last - extent.first).total_seconds()
         span = next((s for s in SPANS if lasting < s * most), SPANS[-1])
         rows = self._ask(questions.ARRIVALS.format(span=span))
-        return float(span), tuple(facts.Arrival(**_plain_row(row)) for row in rows)
+        return float(span), tuple(facts.Arrival(**plain_row(row)) for row in rows)
 
     def _gaps(self) -> tuple[facts.Gap, ...]:
-        return tuple(facts.Gap(**_plain_row(row)) for row in self._ask(questions.GAPS))
+        return tuple(facts.Gap(**plain_row(row)) for row in self._ask(questions.GAPS))
 
     def _rejected(self, is_whole: bool) -> tuple[facts.Rejected, ...]:
         groups = self._ask(questions.REJECTED)
@@ -150,7 +153,7 @@ class Looker:
             messages=row.messages,
             first_offset=row.first_offset,
             last_offset=row.last_offset,
-            last_ingested_at=_plain(row.last_ingested_at),
+            last_ingested_at=plain(row.last_ingested_at),
             detail=row.first_detail if self._has_values else None,
             replay=questions.replay_command(row.topic, row.reject_reason),
             samples=tuple(s for s in samples if (s.partition, s.offset) in places),
@@ -159,9 +162,9 @@ class Looker:
     def _drift(self) -> tuple[facts.Drift, ...]:
         rows, found = self._ask(questions.DRIFT), []
         landed = self._ask(questions.landed(rows)) if rows else []
-        seen_at = {row[:3]: _plain(row.seen_at) for row in landed}
+        seen_at = {row[:3]: plain(row.seen_at) for row in landed}
         for row in rows:
-            said = _plain_row(row)
+            said = plain_row(row)
             models = readers(self._models, _source_table(row))
             said |= {
                 "seen_at": seen_at.get((row.topic, row.partition, row.offset)),
@@ -177,10 +180,14 @@ class Looker:
         found = []
         for row in self._ask(questions.SOURCE_TABLES):
             table = _source_table(row)
-            said = _named(_plain_row(row)) | {"names": tuple(vars(table).values())}
+            said = _named(plain_row(row)) | {"names": tuple(vars(table).values())}
             is_read = bool(readers(self._models, table))
             found.append(facts.SourceTable(has_model=is_read, **said))
         return tuple(found)
+
+    def _sources(self) -> tuple[facts.Source, ...]:
+        rows = self._ask(questions.SOURCES) if self._names else []
+        return tuple(facts.Source(**plain_row(row)) for row in rows if row.source in self._names)
 
     def _shared_keys(
         self, tables: tuple[facts.SourceTable, ...], drift: tuple[facts.Drift, ...]
@@ -212,7 +219,7 @@ class Looker:
         queries = (" union all ".join(map(self._rows_of, group)) for group in groups)
         rows = [row for query in queries for row in self._ask(query)]
         return tuple(
-            facts.GoldTable(row.table, row.rows, _plain(row.changed_at), tuple(problems[row.table]))
+            facts.GoldTable(row.table, row.rows, plain(row.changed_at), tuple(problems[row.table]))
             for row in rows
         )
 
@@ -269,17 +276,6 @@ def last_commit_read() -> int:
     newest = (last_transactions(events) or {}).get(source, -1)
     version = mark_of_rows(events, source, newest).version
     return -1 if version is None else version
-
-
-def _plain_row(row: Row) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in row.asDict().items()}
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of a row as the facts have it: times in seconds, no decimals."""
-    if isinstance(value, datetime):
-        return value.timestamp()
-    return float(value) if isinstance(value, Decimal) else value
 
 
 def _source_table(row: Row) -> SourceTable:

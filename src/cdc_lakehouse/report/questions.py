@@ -113,6 +113,11 @@ SOURCE_TABLES = """
     from silver.table_accounting
     order by database_name, schema_name, table_name
 """
+SOURCES = """
+    select source, complete_until, gold_complete_until, newest_committed_at, waits_for, topic
+    from silver.complete_until
+    order by source
+"""
 PROBLEMS = """
     select table_name, column_name, code, problems, first_text
     from gold.gold_problems

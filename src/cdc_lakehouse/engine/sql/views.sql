@@ -140,3 +140,14 @@
 {% macro problem_of_table(code, text='cast(null as string)') -%}
     named_struct('column', cast(null as string), 'code', '{{ code }}', 'text', {{ text }})
 {%- endmacro %}
+
+{#- What gold_problems is before there is a gold model. -#}
+{% macro no_problem() %}
+    select
+        cast(null as string) as table_name,
+        cast(null as string) as column_name,
+        '' as code,
+        '' as text,
+        current_timestamp() as committed_at
+    where false
+{%- endmacro %}

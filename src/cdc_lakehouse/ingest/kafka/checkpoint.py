@@ -7,6 +7,7 @@ batch), that it ended (commits/N) and where the first began (sources/0/0).
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -21,7 +22,7 @@ from cdc_lakehouse.errors import short_message
 from cdc_lakehouse.ingest.kafka.options import Offsets, read_offsets, write_offsets
 from cdc_lakehouse.runtime.jvm import java_session, jvm_of
 from cdc_lakehouse.runtime.paths import lakehouse_dir
-from cdc_lakehouse.storage.files import Location, write_whole
+from cdc_lakehouse.storage.files import Location, fitting, write_whole
 from cdc_lakehouse.storage.objects import ObjectPath
 
 STARTING_OFFSETS = "starting_offsets.json"
@@ -44,6 +45,21 @@ class Position:
 
 
 _Read = TypeVar("_Read")
+
+
+def partitions_read() -> Offsets:
+    """Return up to where Kafka has been read, of all streams; what cannot be read tells nothing."""
+    found: Offsets = {}
+    for stream in fitting(lakehouse_dir() / "checkpoints" / "kafka", "*"):
+        ended = [path.name for path in (stream / "commits").glob("[0-9]*")]
+        newest = max((int(name) for name in ended if name.isdecimal()), default=None)
+        if newest is None:
+            continue
+        with suppress(OSError, ValueError, TypeError, AttributeError):
+            said = (stream / "offsets" / str(newest)).read_text().splitlines()[-1]
+            for partition, offset in read_offsets(said).items():
+                found[partition] = max(offset, found.get(partition, 0))
+    return found
 
 
 class Checkpoint:

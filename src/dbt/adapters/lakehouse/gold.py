@@ -22,7 +22,7 @@ from cdc_lakehouse.engine.columns import (
 from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_options import read_options
-from cdc_lakehouse.engine.gold_relations import beside, function_of, storage_of
+from cdc_lakehouse.engine.gold_relations import beside, complete_of, function_of, storage_of
 from cdc_lakehouse.engine.gold_run import GoldRun
 from cdc_lakehouse.engine.gold_table import GoldTable
 from cdc_lakehouse.engine.judged_rows import RULES
@@ -41,19 +41,11 @@ from dbt.adapters.lakehouse.connections import short_errors
 from dbt.adapters.lakehouse.execution import Context, Execution
 from dbt.adapters.lakehouse.expressions import check_expressions
 from dbt.adapters.lakehouse.marks import Marks
+from dbt.adapters.lakehouse.moments import Moments
 from dbt.adapters.lakehouse.protection import ProtectedColumns
 from dbt.adapters.lakehouse.tables import INFERENCE, Tables, folder_of
 from dbt.adapters.lakehouse.views import REPLACED, Views
 
-# What gold_problems is before there is a gold model.
-NO_PROBLEM = """
-    select
-        cast(null as string) as table_name,
-        cast(null as string) as column_name,
-        '' as code,
-        '' as text,
-        current_timestamp() as committed_at
-    where false"""
 # Of more columns than these nothing is inferred, which would take minutes.
 MANY_COLUMNS = 200
 
@@ -66,9 +58,15 @@ class Gold:
     }
 
     def __init__(
-        self, tables: Tables, marks: Marks, views: Views, protection: ProtectedColumns
+        self,
+        tables: Tables,
+        marks: Marks,
+        views: Views,
+        protection: ProtectedColumns,
+        moments: Moments,
     ) -> None:
         self.tables, self.marks, self.views, self.protection = tables, marks, views, protection
+        self.moments = moments
         # What the runs of silver have left, by how far they had come.
         self._kept: dict[int | None, LatestChanges | None] = {}
 
@@ -174,6 +172,7 @@ class Gold:
             self._commit_read(events),
             is_replaced,
             () if why is not None or is_part else self._alterations(model, storage, properties),
+            has_complete=not self.views.is_of_model(complete_of(view)),
         )
         # A part of the sources must not take the place of what the views read.
         lacks_views = self._lacks_views(table)
@@ -212,7 +211,8 @@ class Gold:
         The view of problems is made last of the views; functions are dropped, and made again once
         the table has other columns.
         """
-        views = all(map(self.tables.is_known, (table.view, table.problems)))
+        last = [table.complete] if table.model.is_history and table.has_complete else []
+        views = all(map(self.tables.is_known, (table.view, *last, table.problems)))
         return not (
             views and all(self.tables.is_function(each.relation) for each in table.functions)
         )
@@ -262,7 +262,7 @@ class Gold:
     def query_of_problems(self, relations: Iterable[BaseRelation]) -> str:
         """Return the query of what is wrong with the rows of gold models, which may be none."""
         views = [f"select * from {beside(relation, 'problems')}" for relation in relations]
-        return "\nunion all\n".join(views) or NO_PROBLEM
+        return "\nunion all\n".join(views) or sql.no_problem()
 
     def codes_of_problems(self, *kinds: str) -> str:
         """Return the codes of problems of `values` and of `others`, which are no rules, in SQL."""
@@ -295,4 +295,6 @@ class Gold:
         """
         execution = Execution(self.tables, self.marks, self.views, context)
         with short_errors():
+            if table.model.is_history:
+                self.moments.ensure()
             follow(GoldRun(table).steps(), execution.do)

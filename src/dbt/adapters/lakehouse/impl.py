@@ -17,6 +17,7 @@ from dbt.adapters.lakehouse.connections import TIMINGS, LakehouseConnectionManag
 from dbt.adapters.lakehouse.data_tests import DataTests
 from dbt.adapters.lakehouse.gold import Gold
 from dbt.adapters.lakehouse.marks import Marks
+from dbt.adapters.lakehouse.moments import Moments
 from dbt.adapters.lakehouse.parts import Part
 from dbt.adapters.lakehouse.protection import ProtectedColumns
 from dbt.adapters.lakehouse.seeds import Seeds
@@ -69,14 +70,19 @@ class LakehouseAdapter(SparkAdapter):
         return ProtectedColumns(self.tables)
 
     @Part
+    def moments(self) -> Moments:
+        """Up to where sources are complete."""
+        return Moments(self.tables, self.marks)
+
+    @Part
     def silver(self) -> Silver:
         """The change log, and what is new for it."""
-        return Silver(self.tables, self.marks, self.views, self.protection)
+        return Silver(self.tables, self.marks, self.views, self.protection, self.moments)
 
     @Part
     def gold(self) -> Gold:
         """Gold tables."""
-        return Gold(self.tables, self.marks, self.views, self.protection)
+        return Gold(self.tables, self.marks, self.views, self.protection, self.moments)
 
     @Part
     def feeds(self) -> Feeds:

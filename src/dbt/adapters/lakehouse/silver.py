@@ -16,6 +16,7 @@ from dbt.adapters.lakehouse.change_log_run import ChangeLogRun
 from dbt.adapters.lakehouse.connections import short_errors
 from dbt.adapters.lakehouse.execution import Context, Execution
 from dbt.adapters.lakehouse.marks import Marks
+from dbt.adapters.lakehouse.moments import Moments
 from dbt.adapters.lakehouse.protection import ProtectedColumns
 from dbt.adapters.lakehouse.tables import Tables, folder_of
 from dbt.adapters.lakehouse.views import Views
@@ -28,9 +29,15 @@ class Silver:
     """The change log and what is new for it."""
 
     def __init__(
-        self, tables: Tables, marks: Marks, views: Views, protection: ProtectedColumns
+        self,
+        tables: Tables,
+        marks: Marks,
+        views: Views,
+        protection: ProtectedColumns,
+        moments: Moments,
     ) -> None:
         self.tables, self.marks, self.views, self.protection = tables, marks, views, protection
+        self.moments = moments
         self._windows: dict[str, Window] = {}
 
     def routes(self) -> str:
@@ -89,5 +96,6 @@ class Silver:
         """
         self.views.drop_retired()
         with short_errors():
+            self.moments.ensure()
             execution = Execution(self.tables, self.marks, self.views, context)
             ChangeLogRun(execution, self.protection, relation, window, outcomes).run()

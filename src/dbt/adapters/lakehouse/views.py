@@ -51,6 +51,10 @@ class Views:
             raise DbtRuntimeError(str(error)) from None
         self._models = {(model.schema, model.identifier) for model in models}
 
+    def is_of_model(self, view: BaseRelation) -> bool:
+        """Tell whether a model of the project has the name of a view."""
+        return (view.schema, view.identifier) in (self._models or set())
+
     def view_property(self, relation: BaseRelation, name: str) -> str | None:
         """A property of a view, or None if it has no such one."""
         return self._properties_of_view(relation)[0].get(name)

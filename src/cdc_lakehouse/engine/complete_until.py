@@ -1,0 +1,119 @@
+"""The table silver.complete_until: up to where each source is complete, and what gold shows of it.
+
+`engine/progress.py` works out a row from what the partitions of a source have delivered.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, astuple, dataclass, replace
+from typing import Any
+
+from cdc_lakehouse.sql import quoted
+
+TABLE = "silver.complete_until"
+# What a run leaves beside the table: whoever waits for a source needs no Spark to read it.
+FILE = "_complete_until.json"
+
+COLUMNS = {
+    "source": "string",
+    "topics": "array<string>",
+    "is_by_time": "boolean",
+    "place": "string",
+    "complete_until": "timestamp",
+    "waits_for": "string",
+    "topic": "string",
+    "partition": "int",
+    "partitions": "int",
+    "idle_partitions": "int",
+    "newest_committed_at": "timestamp",
+    "gold_place": "string",
+    "gold_complete_until": "timestamp",
+    "gold_moved_at": "timestamp",
+}
+TIMES = [name for name, data_type in COLUMNS.items() if data_type == "timestamp"]
+
+
+@dataclass(frozen=True)
+class Complete:
+    """A row of silver.complete_until; times are microseconds since 1970."""
+
+    source: str
+    topics: tuple[str, ...]
+    is_by_time: bool
+    place: str | None = None
+    complete_until: int | None = None
+    waits_for: str | None = None
+    topic: str | None = None
+    partition: int | None = None
+    partitions: int = 0
+    idle_partitions: int = 0
+    newest_committed_at: int | None = None
+    gold_place: str | None = None
+    gold_complete_until: int | None = None
+    gold_moved_at: int | None = None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether gold shows all that is complete."""
+        return self.place == self.gold_place
+
+    def in_gold(self, now: int) -> "Complete":
+        """Return the same once all gold tables have merged what is complete."""
+        if self.is_shown:
+            return replace(self, gold_complete_until=self.complete_until)
+        return replace(
+            self,
+            gold_place=self.place,
+            gold_complete_until=self.complete_until,
+            gold_moved_at=now,
+        )
+
+
+@dataclass(frozen=True)
+class State:
+    """What a run has left: the rows of a version of the table, by a version of the change log."""
+
+    version: int
+    events: int
+    sources: tuple[Complete, ...]
+
+    def text(self) -> str:
+        """Return it as a text for `read_state`."""
+        rows = [asdict(each) for each in self.sources]
+        return json.dumps({"version": self.version, "events": self.events, "sources": rows})
+
+
+def read_state(text: str | None) -> State | None:
+    """Return what a run has left as a text; None if there is none that can be read."""
+    try:
+        said = json.loads(text or "")
+        rows = [Complete(**row | {"topics": tuple(row["topics"])}) for row in said["sources"]]
+        return State(said["version"], said["events"], tuple(rows))
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def rows_in_sql(sources: Iterable[Complete]) -> str:
+    """Return the query of rows of the table."""
+    rows = ",\n    ".join(f"({', '.join(map(_literal, astuple(each)))})" for each in sources)
+    columns = [
+        f"{f'timestamp_micros({name})' if name in TIMES else f'cast({name} as {kind})'} as {name}"
+        for name, kind in COLUMNS.items()
+    ]
+    listed = ", ".join(columns)
+    names = ", ".join(COLUMNS)
+    return f"select /*+ coalesce(1) */ {listed}\nfrom values\n    {rows}\nas rows ({names})"
+
+
+def _literal(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case int():
+            return f"{value}L"
+        case tuple():
+            return f"array({', '.join(map(quoted, value))})"
+        case _:
+            return quoted(value)

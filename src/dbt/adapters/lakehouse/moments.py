@@ -1,0 +1,232 @@
+"""Up to where each source is complete, and the moment at which gold shows all tables of it."""
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.base.relation import BaseRelation
+from dbt.flags import get_flags
+
+from cdc_lakehouse.delta.log import is_table, last_commit, read_beside, write_beside
+from cdc_lakehouse.delta.statements import create_table
+from cdc_lakehouse.engine import change_log
+from cdc_lakehouse.engine.complete_until import (
+    COLUMNS,
+    FILE,
+    TABLE,
+    Complete,
+    State,
+    read_state,
+    rows_in_sql,
+)
+from cdc_lakehouse.engine.fixed_names import EVENTS, GOLD
+from cdc_lakehouse.engine.gold_relations import storage_of
+from cdc_lakehouse.engine.progress import (
+    SECOND,
+    Found,
+    Partition,
+    Source,
+    let_go_before,
+    sources_of,
+    with_expected,
+)
+from cdc_lakehouse.engine.rendering import sql
+from cdc_lakehouse.ingest.kafka.checkpoint import partitions_read
+from cdc_lakehouse.routes import EXTRACT_TOPIC, Routes, read_routes
+from cdc_lakehouse.sql import quoted
+from dbt.adapters.lakehouse.connections import short_errors
+from dbt.adapters.lakehouse.marks import Marks
+from dbt.adapters.lakehouse.tables import Tables, folder_of, tell
+
+# What is read to tell how far partitions have come.
+SUMMARIES = ("silver.outcome_counts", "silver.message_counts")
+NEVER = -1  # the version of a table of which nothing is known
+
+
+class Moments:
+    """The table silver.complete_until: what it says after a run, in one commit."""
+
+    def __init__(self, tables: Tables, marks: Marks) -> None:
+        self.tables, self.marks = tables, marks
+
+    @property
+    def table(self) -> BaseRelation:
+        """The table."""
+        return self.tables.named(TABLE)
+
+    def ensure(self) -> None:
+        """Make the table, an empty one, if there is none: views read it."""
+        if not is_table(folder_of(self.table)) and not self.tables.exists(self.table):
+            columns = [{"name": name, "data_type": kind} for name, kind in COLUMNS.items()]
+            self.tables.adapter.execute(create_table(TABLE, columns, {}))
+
+    def move(self, results: Iterable[Any], nodes: Iterable[Mapping[str, Any]]) -> str:
+        """Note up to where each source is complete, and show it in gold if all of gold has it.
+
+        Args:
+            results: those of the run.
+            nodes: those of dbt's graph.
+        """
+        models = [
+            node
+            for node in nodes
+            if node["resource_type"] == "model" and node["config"]["materialized"] in GOLD
+        ]
+        if not self._is_asked_for(models):
+            return ""
+        missing = [name for name in SUMMARIES if not self.tables.is_known(self.tables.named(name))]
+        if missing:
+            tell(f"{TABLE} stays: it is made of {missing[0]}, which no run has made yet.")
+            return ""
+        with short_errors():
+            self._move(models, {r.node.unique_id for r in results if r.status == "success"})
+        return ""
+
+    def _is_asked_for(self, models: list[Mapping[str, Any]]) -> bool:
+        """Whether somebody reads it: there is a history, or a source has a name."""
+        if get_flags().WHICH not in ("run", "build") or self.tables.reads_a_part_only(""):
+            return False
+        if not is_table(folder_of(self.tables.events)):
+            return False
+        histories = any(model["config"]["materialized"] == "history" for model in models)
+        return histories or any(route.source for route in self._routes.in_precedence())
+
+    @property
+    def _routes(self) -> Routes:
+        with short_errors():
+            return read_routes(Path(self.tables.adapter.config.project_root))
+
+    def _move(self, models: list[Mapping[str, Any]], built: set[str]) -> None:
+        self.ensure()
+        events = self.tables.snapshot(self.tables.events).version()
+        known = self._known(events)
+        routes = self._routes
+        sources = known.sources
+        if known.events != events or any(r.idle_after for r in routes.in_precedence()):
+            little = self.tables.has_little_since(self.tables.events, None)
+            self.tables.compile_queries(not little)
+            sources = tuple(self._complete(routes, known.sources))
+        waiting = [model for model in models if not self._has_merged(model, built)]
+        if not waiting:
+            now = int(time.time() * SECOND)
+            sources = tuple(each.in_gold(now) for each in sources)
+        elif not all(each.is_shown for each in sources):
+            names = ", ".join(sorted(f"{m['schema']}.{m['alias']}" for m in waiting))
+            tell(f"The moment of gold stays: {names} has not merged what silver has.")
+        if sources != known.sources:
+            self.tables.adapter.execute(f"insert overwrite {TABLE}\n{rows_in_sql(sources)}")
+        elif known.events == events:
+            return
+        path = folder_of(self.table)
+        version = last_commit(path)
+        assert version is not None  # it was made above
+        state = State(version, events, sources)
+        write_beside(self.tables.spark, path, FILE, state.text())
+
+    def _known(self, events: int) -> State:
+        """What an earlier run has left; nothing if silver was restored or made again since."""
+        path = folder_of(self.table)
+        left = read_state(read_beside(self.tables.spark, path, FILE))
+        version = last_commit(path)
+        if left and left.events > events:
+            tell(f"{TABLE} begins again: silver.events was restored or made again.")
+            return State(NEVER, NEVER, ())
+        if left and left.version == version:
+            return left
+        times = ", ".join(
+            f"unix_micros({name}) as {name}" if kind == "timestamp" else name
+            for name, kind in COLUMNS.items()
+        )
+        rows = self.tables.rows(f"select {times} from {TABLE}")
+        found = [Complete(**row.asDict() | {"topics": tuple(row.topics)}) for row in rows]
+        return State(NEVER, NEVER, tuple(found))
+
+    def _has_merged(self, model: Mapping[str, Any], built: set[str]) -> bool:
+        """Whether a gold table has all that silver has; one that was never built has no readers."""
+        if model["unique_id"] in built:
+            return True
+        view = self.tables.adapter.Relation.create(
+            schema=model["schema"], identifier=model["alias"]
+        )
+        storage = storage_of(view)
+        if not is_table(folder_of(storage)):
+            return True
+        read = self.marks.mark(storage, EVENTS).version
+        last = self.marks.mark(self.tables.events, change_log.MESSAGES).version
+        if read is None or last is None or read >= last:
+            return read is not None
+        kept = change_log.read_kept(self.tables.spark, folder_of(self.tables.events))
+        return kept is not None and kept.changes_since(read) == []
+
+    def _complete(self, routes: Routes, known: tuple[Complete, ...]) -> list[Complete]:
+        now = int(time.time() * SECOND)
+        rows = self.tables.rows(sql.progress_of_partitions())
+        found = [Partition(row.topic, row.partition, *row[2:]) for row in rows]
+        extracts = {}
+        if any(p.topic.startswith(EXTRACT_TOPIC) for p in found):
+            extracts = {
+                row.extract: row.topic for row in self.tables.rows(sql.topics_of_extracts())
+            }
+        found = [p for p in found if not p.topic.startswith(EXTRACT_TOPIC)]
+        read = partitions_read()
+        found = self._without_gaps(found, routes, now, read.keys())
+        sources = sources_of(with_expected(found, routes, read), routes, now, known, extracts)
+        places = self._places(sources)
+        return [source.complete(places.get(source.name)) for source in sources]
+
+    def _without_gaps(
+        self, partitions: list[Partition], routes: Routes, now: int, read: Iterable[tuple[str, int]]
+    ) -> list[Partition]:
+        """Take back the place of a partition to where an offset has not come.
+
+        Kafka gives the offsets of a partition in their order, and those that it has not are gone.
+        """
+        asked = {(p.topic, p.number) for p in partitions if p.number is not None} - set(read)
+        if not asked:
+            return partitions
+        gaps = asked.intersection(map(tuple, self.tables.rows(sql.partitions_with_gaps())))
+        if not gaps:
+            return partitions
+        listed = ", ".join(
+            f"({quoted(topic)}, {number}, {_number(let_go_before(topic, routes, now))})"
+            for topic, number in sorted(gaps)
+        )
+        rows = self.tables.rows(sql.progress_without_gaps(listed))
+        told = {(row.topic, row.partition): row for row in rows}
+        return [
+            _up_to_gap(p, told[p.topic, p.number]) if (p.topic, p.number) in told else p
+            for p in partitions
+        ]
+
+    def _places(self, sources: list[Source]) -> dict[str, Found]:
+        asked = [source for source in sources if source.bound != ""]
+        if not asked:
+            return {}
+        limits = ", ".join(
+            f"({quoted(topic)}, {quoted(s.name)}, {str(s.is_by_time).lower()}, {quoted(s.floor)}, "
+            f"{_text(s.bound)}, {_number(s.heard)})"
+            for s in asked
+            for topic in s.topics
+        )
+        # Files are left out by their statistics where all are behind what is known.
+        logged = min((s.floor for s in asked if not s.is_by_time), default=None)
+        timed = min((int(s.floor.rstrip("~") or 0) for s in asked if s.is_by_time), default=None)
+        is_new = [] if logged is None else [f"events.sequence >= {quoted(logged)}"]
+        is_new += [] if timed is None else [f"events.committed_at >= timestamp_micros({timed})"]
+        rows = self.tables.rows(sql.complete_places(limits, " or ".join(is_new)))
+        return {row.source: Found(*row[1:]) for row in rows}
+
+
+def _text(value: str | None) -> str:
+    return "cast(null as string)" if value is None else quoted(value)
+
+
+def _number(value: int | None) -> str:
+    return "cast(null as bigint)" if value is None else f"{value}L"
+
+
+def _up_to_gap(partition: Partition, row: Any) -> Partition:
+    """What a partition has delivered before the first offset that has not come, if one has not."""
+    return replace(partition, place=row.place, committed_at=row.committed_at, missing=row.missing)

@@ -1,0 +1,224 @@
+"""One moment for all tables: no reader sees half of a transaction, whatever a run does."""
+
+import os
+import random
+
+import pytest
+from bank import FORMATS, TABLES, Bank, complete_transactions
+from shop import write_messages
+
+PARTITIONS = 8
+SEED = int(os.environ["SEED"])
+
+pytestmark = pytest.mark.full
+
+MODEL = """{{{{ config(materialized='history') }}}}
+
+select
+    {{{{ change_columns() }}}},
+    try_cast(image['id'] as bigint) as id,
+    try_cast(image['value'] as bigint) as value
+from {{{{ row_images('{name}') }}}} as row_images
+"""
+YAML = """
+  - name: {name}_history
+    description: A table of a bank. One row per row and version.
+    constraints: [{{type: primary_key, columns: [id]}}]
+    columns:
+      - {{name: id, data_type: bigint, description: Number.}}
+      - {{name: value, data_type: bigint, description: Value.}}
+"""
+
+
+def write_project(project, formats, tables, idle_after=""):
+    """Write a history for each table of each bank, and route the banks, each a source."""
+    folder = project / "models" / "gold" / "bank"
+    folder.mkdir(exist_ok=True)
+    described = ""
+    for kind in formats:
+        for table in tables:
+            name = f"{kind}_{table}"
+            model = MODEL.format(name=f"{FORMATS[kind]}.{table}").replace(" as row_images\n", "\n")
+            (folder / f"{name}_history.sql").write_text(model)
+            described += YAML.format(name=name)
+    (folder / "_bank.yml").write_text(f"models:{described}")
+    lines = [f"bank.{kind},{kind},,,,,{kind},{idle_after}" for kind in formats]
+    header = "topic,format,time_zone,avro_schema,delete_image,database,source,idle_after"
+    (project / "seeds" / "topics.csv").write_text("\n".join([header, *lines, ""]))
+
+
+def all_rows(kind, tables):
+    """The query of all rows of a bank at the moment, in one statement, as (table, id, value)."""
+    selects = [f"select '{t}' as name, id, value from gold.{kind}_{t}_complete" for t in tables]
+    return " union all ".join(selects)
+
+
+def state_of(rows, tables=TABLES):
+    return {tuple(row.values()) for row in rows if row["name"] in tables}
+
+
+def seen(rows):
+    """How many transactions a reader sees."""
+    return sum(row["name"] == "transfers" for row in rows)
+
+
+class Delivery:
+    """The messages of banks in shuffled batches: partitions late, offsets out of order, copies."""
+
+    def __init__(self, banks, batches, generator):
+        self.delivered = {kind: [] for kind in banks}
+        self.batches = [[] for _ in range(batches)]
+        for kind, bank in banks.items():
+            messages = bank.messages(kind, PARTITIONS)
+            for place, (partition, offset, value, change) in enumerate(messages):
+                # Most come in order, some sooner or later, some twice.
+                due = place * batches / len(messages) + generator.gauss(0, 0.7)
+                for _ in range(generator.choice((1, 1, 1, 2))):
+                    batch = min(batches - 1, max(0, int(due)))
+                    self.batches[batch].append((kind, partition, offset, value, change))
+                    due += 1
+        for batch in self.batches:
+            generator.shuffle(batch)
+
+    def land(self, lakehouse, landing, number):
+        rows = []
+        for kind, partition, offset, value, change in self.batches[number]:
+            rows.append((f"bank.{kind}", partition, offset, value))
+            self.delivered[kind].append((partition, offset, change))
+        write_messages(landing / f"{number}.parquet", rows)
+        lakehouse.ingest(landing)
+
+
+READ = ("events", "row_images", "outcome_counts", "message_counts", "gold.bank")
+# A place in the log, and the commit time; the soak takes all.
+FEW = ("debezium_json", "canal")
+
+
+@pytest.fixture(scope="module")
+def lakehouse(open_lakehouse):
+    tables = ("accounts", "transfers")
+    return open_lakehouse("moments", change=lambda project: write_project(project, FEW, tables))
+
+
+def check(bank, kind, rows, tables, at_least):
+    """Compare what a reader saw with what the bank was after so many transactions."""
+    found = seen(rows)
+    state = {row for row in bank.state(found) if row[0] in tables}
+    assert (kind, found, state_of(rows)) == (kind, found, state)
+    assert found >= at_least, "the moment went back"
+    return found
+
+
+class Lab:
+    """Banks whose messages are delivered in batches, and what readers have seen of them."""
+
+    def __init__(self, lakehouse, landing, formats, tables, count, batches):
+        self.lakehouse, self.landing, self.tables = lakehouse, landing, tables
+        self.banks = {kind: Bank(SEED + n, count) for n, kind in enumerate(formats)}
+        self.delivery = Delivery(self.banks, batches, random.Random(SEED))
+        self.queries = [all_rows(kind, tables) for kind in self.banks]
+        self.seen, self.reads = dict.fromkeys(self.banks, 0), 0
+        lakehouse.dbt("seed")
+
+    def land(self, number):
+        self.delivery.land(self.lakehouse, self.landing, number)
+
+    def run(self, is_read=True):
+        """Let dbt run, and readers read meanwhile; then the moment is as late as it can be."""
+        rounds = []
+        if is_read:
+            rounds = self.lakehouse.read_beside(self.queries, "run", "-s", *READ)
+        else:
+            self.lakehouse.dbt("run", "-s", *READ)
+        self.check([*rounds, self.read()])
+        assert self.seen == self.complete()
+
+    def read(self):
+        return [self.lakehouse.query(query) for query in self.queries]
+
+    def check(self, rounds):
+        for at_once in rounds:
+            for (kind, bank), rows in zip(self.banks.items(), at_once, strict=True):
+                self.seen[kind] = check(bank, kind, rows, self.tables, self.seen[kind])
+                self.reads += 1
+
+    def complete(self):
+        """How many transactions of each bank are complete in what has landed, or were before."""
+        return {
+            kind: max(self.seen[kind], complete_transactions(came, PARTITIONS))
+            for kind, came in self.delivery.delivered.items()
+        }
+
+    def sources(self):
+        rows = self.lakehouse.query("select * from silver.complete_until")
+        return {row["source"]: row for row in rows}
+
+
+@pytest.fixture(scope="module")
+def lab(lakehouse, tmp_path_factory):
+    landing = tmp_path_factory.mktemp("moments-landing")
+    return Lab(lakehouse, landing, FEW, ("accounts", "transfers"), 40, 3)
+
+
+def test_no_reader_sees_half_a_transaction(lab):
+    for number in range(2):
+        lab.land(number)
+        lab.run(is_read=number > 0)
+    assert min(lab.seen.values()) > 10
+    assert lab.reads > 10
+
+
+def test_the_moment_stays_until_all_tables_have_merged(lab):
+    lab.land(2)
+    before = lab.sources()
+    lab.lakehouse.dbt("run", "-s", *READ, "--exclude", "canal_transfers_history")
+    lab.check([lab.read()])
+    after = lab.sources()
+    for kind in lab.banks:
+        assert after[kind]["gold_place"] == before[kind]["gold_place"] < after[kind]["place"]
+    log = (lab.lakehouse.home / "logs" / "dbt.log").read_text()
+    assert "The moment of gold stays: gold.canal_transfers_history has not merged" in log
+    later = f"{after['canal']['complete_until']:%Y-%m-%d %H:%M:%S.%f}"
+    asked = ("wait", "--source", "canal", "--until", later)
+    code, said, _ = lab.lakehouse.command(*asked, "--silver")
+    assert (code, said) == (0, f"canal: silver is complete until {later} UTC.\n")
+    code, said, _ = lab.lakehouse.command(*asked)
+    assert code == 1 and "canal: gold is complete until" in said and "It waits for" in said
+    lab.run()
+    assert lab.lakehouse.command(*asked, "--timeout", "1")[0] == 0
+    code, said, error = lab.lakehouse.command("wait", "--source", "canall")
+    assert (code, error) == (
+        2,
+        "lakehouse: There is no source 'canall'. Did you mean canal?\n",
+    )
+
+
+def test_a_table_as_of_the_moment_is_the_same(lab):
+    for kind in lab.banks:
+        for table in lab.tables:
+            moment = (
+                f"(select gold_complete_until from silver.complete_until where source = '{kind}')"
+            )
+            rows = f"select id, value from gold.{kind}_{table}"
+            assert lab.lakehouse.query(
+                f"{rows}_as_of({moment}) except all {rows}_complete"
+            ) == lab.lakehouse.query(f"{rows}_complete except all {rows}_as_of({moment})")
+
+
+def test_who_is_idle_holds_nobody_back(lab):
+    """All has come: without anybody to wait for, the last transactions are complete, too."""
+    topics = lab.lakehouse.project / "seeds" / "topics.csv"
+    topics.write_text(topics.read_text().replace(f",{FEW[0]},\n", f",{FEW[0]},0 seconds\n"))
+    lab.lakehouse.dbt("run", "-s", *READ)
+    lab.check([lab.read()])
+    assert lab.seen[FEW[0]] == 40
+    row = lab.sources()[FEW[0]]
+    assert (row["waits_for"], row["idle_partitions"]) == (None, row["partitions"])
+
+
+@pytest.mark.long
+def test_a_rebuild_changes_nothing(lab):
+    before = lab.read()
+    lab.lakehouse.dbt("run", "-s", *READ, "--full-refresh")
+    after = lab.read()
+    assert [state_of(rows) for rows in after] == [state_of(rows) for rows in before]
