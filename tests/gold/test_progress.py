@@ -1,11 +1,12 @@
 """Up to where a source is complete: what decides it, and the queries, against plain Python."""
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
-from cdc_lakehouse.engine.complete_until import Complete, State, read_state, rows_in_sql
+from cdc_lakehouse.engine.complete_until import Complete, Moment, State, read_state, rows_in_sql
 from cdc_lakehouse.engine.progress import (
     AFTER,
     SECOND,
@@ -16,6 +17,7 @@ from cdc_lakehouse.engine.progress import (
     with_expected,
 )
 from cdc_lakehouse.engine.rendering import sql
+from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.routes import Route, Routes
 
 NOW = 1_000 * SECOND
@@ -136,12 +138,11 @@ def test_an_extract_is_of_the_source_of_its_table():
 
 def test_gold_moves_once_it_has_merged():
     row = Complete("shop", ("t",), False, "8", 5)
-    moved = row.in_gold(7)
+    moved = row.in_gold(7, 3)
     assert (moved.gold_place, moved.gold_complete_until, moved.gold_moved_at) == ("8", 5, 7)
-    later = Complete("shop", ("t",), False, "8", 6, None, None, None, 0, 0, None, "8", 5, 7)
-    assert later.in_gold(9) == Complete(
-        "shop", ("t",), False, "8", 6, None, None, None, 0, 0, None, "8", 6, 7
-    )
+    # The same place is complete until a later time, once something was heard.
+    later = replace(moved, complete_until=6).in_gold(9, 4)
+    assert later == replace(moved, complete_until=6, gold_complete_until=6)
 
 
 def test_what_a_run_leaves_is_read_again():
@@ -149,6 +150,19 @@ def test_what_a_run_leaves_is_read_again():
     assert read_state(state.text()) == state
     for text in (None, "", "{}", "[1]", '{"version": 1, "events": 1, "sources": [{}]}'):
         assert read_state(text) is None
+
+
+def test_a_moment_is_a_text_that_grows():
+    row = Complete("shop", ("t", "u"), True, "8", 5, gold_place="7~", gold_bronze_version=2)
+    moments = [
+        Moment.of([replace(row, gold_moved_at=at), Complete("x", ("y",), False)]) for at in (9, 10)
+    ]
+    assert moments[0].topics == {"t": (True, "7~", 2), "u": (True, "7~", 2)}
+    assert Moment.read(moments[0].text) == moments[0]
+    assert moments[0].text < moments[1].text
+    for text in ("", "x", "7 []"):
+        with pytest.raises(LakehouseError, match="is no moment"):
+            Moment.read(text)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +292,7 @@ def test_a_partition_is_as_far_as_its_offsets_have_come(silver):
 
 def test_rows_of_the_table_are_written_as_they_are(silver):
     rows = [
-        Complete("it's", ("a", "b"), True, "8~", 5, "x", "t", 3, 2, 1, 6, "7", 4, 3),
+        Complete("it's", ("a", "b"), True, "8~", 5, "x", "t", 3, 2, 1, 6, "7", 4, 2, 3),
         Complete("empty", (), False),
     ]
     found = silver.sql(rows_in_sql(rows)).collect()

@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 from cdc_lakehouse.delta.feed import FEED
 from cdc_lakehouse.engine.columns import CHANGE_COLUMNS, Column, names
+from cdc_lakehouse.engine.complete_until import Moment
 from cdc_lakehouse.engine.gold_model import GoldModel
-from cdc_lakehouse.engine.judged_rows import IS_DELETED, shown_columns
+from cdc_lakehouse.engine.judged_rows import IS_DELETED, JudgedRows, shown_columns
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.sql import quoted
 
@@ -181,6 +182,45 @@ class FeedReading:
     def text(self) -> str:
         """The name of the feed, with its last commit as that is known."""
         return f"{self.feed} {self.last} {self.identifier}" if self.identifier else self.feed
+
+
+@dataclass(frozen=True)
+class MomentReading:
+    """What a consumer reads of a history between two moments.
+
+    Attributes:
+        rows: the rows of the gold model.
+        storage: the table that is stored for it.
+        since, until: the moments.
+    """
+
+    rows: FeedRows
+    storage: str
+    since: Moment
+    until: Moment
+
+    @property
+    def model(self) -> GoldModel:
+        """The gold model."""
+        return self.rows.model
+
+    @property
+    def judged_rows(self) -> JudgedRows:
+        """Its rows, as its rules judge them."""
+        return JudgedRows(self.model)
+
+
+def refuse_without_history(model: GoldModel, consumer: str) -> None:
+    """Refuse to read a gold model between two moments that keeps no earlier rows.
+
+    Raises:
+        LakehouseError: it is no history.
+    """
+    if not model.is_history:
+        raise LakehouseError(
+            f"{consumer} reads {model.name} until a moment, which a history alone can tell. Read "
+            f"the history of the table: lakehouse add-table --history writes one."
+        )
 
 
 def refuse_without_option(model: GoldModel, consumer: str) -> None:

@@ -4,10 +4,11 @@
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any
 
+from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.sql import quoted
 
 TABLE = "silver.complete_until"
@@ -28,6 +29,7 @@ COLUMNS = {
     "newest_committed_at": "timestamp",
     "gold_place": "string",
     "gold_complete_until": "timestamp",
+    "gold_bronze_version": "bigint",
     "gold_moved_at": "timestamp",
 }
 TIMES = [name for name, data_type in COLUMNS.items() if data_type == "timestamp"]
@@ -50,6 +52,7 @@ class Complete:
     newest_committed_at: int | None = None
     gold_place: str | None = None
     gold_complete_until: int | None = None
+    gold_bronze_version: int | None = None
     gold_moved_at: int | None = None
 
     @property
@@ -57,16 +60,81 @@ class Complete:
         """Whether gold shows all that is complete."""
         return self.place == self.gold_place
 
-    def in_gold(self, now: int) -> "Complete":
-        """Return the same once all gold tables have merged what is complete."""
+    def in_gold(self, now: int, read: int) -> "Complete":
+        """Return the same once all gold tables have merged what is complete.
+
+        Args:
+            now: the time.
+            read: the commit of bronze.messages up to which they have.
+        """
         if self.is_shown:
             return replace(self, gold_complete_until=self.complete_until)
         return replace(
             self,
             gold_place=self.place,
             gold_complete_until=self.complete_until,
+            gold_bronze_version=read,
             gold_moved_at=now,
         )
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The moment that gold shows, as a model that has read it remembers it.
+
+    Attributes:
+        moved_at: when gold was moved there; a later moment has a greater one.
+        topics: for each topic whether it is placed by time, the place, and up to which commit of
+            bronze.messages gold had merged its changes then.
+    """
+
+    moved_at: int
+    topics: Mapping[str, tuple[bool, str, int]]
+
+    @classmethod
+    def of(cls, sources: Iterable[Complete]) -> "Moment":
+        """Return the moment that rows of the table tell."""
+        moved, topics = 0, dict[str, tuple[bool, str, int]]()
+        for row in sources:
+            if row.gold_place is None or row.gold_bronze_version is None:
+                continue
+            moved = max(moved, row.gold_moved_at or 0)
+            place = row.is_by_time, row.gold_place, row.gold_bronze_version
+            topics |= dict.fromkeys(row.topics, place)
+        return cls(moved, topics)
+
+    @property
+    def text(self) -> str:
+        """The moment as a text; the text of a later one is greater."""
+        return f"{self.moved_at:020} {json.dumps(self.topics, sort_keys=True)}"
+
+    @classmethod
+    def read(cls, text: str) -> "Moment":
+        """Return the moment of a text.
+
+        Raises:
+            LakehouseError: it is the text of no moment.
+        """
+        try:
+            moved, _, said = text.partition(" ")
+            topics = {topic: tuple(place) for topic, place in json.loads(said).items()}
+            return cls(int(moved), topics)
+        except (ValueError, AttributeError, TypeError):
+            raise LakehouseError(
+                f"{text!r} is no moment: give `until` what moment() returns."
+            ) from None
+
+    @property
+    def rows(self) -> str:
+        """The moment as the query of a row for each topic, with the names that views have."""
+        listed = [
+            f"({quoted(topic)}, {_literal(by_time)}, {quoted(place)}, {read}L)"
+            for topic, (by_time, place, read) in sorted(self.topics.items())
+        ]
+        names = "_topic_of_source, _is_by_time, _gold_place, _gold_read"
+        nothing = "" if listed else " where false"
+        rows = ", ".join(listed or ["('', false, '', 0L)"])
+        return f"select * from values {rows} as topics ({names}){nothing}"
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ class Source:
             len(self.partitions),
             self.idle,
             self.newest,
-            *((astuple(self.known)[-3:]) if self.known else ()),
+            *((astuple(self.known)[-4:]) if self.known else ()),
         )
 
     def _reached(self, found: Found) -> tuple[str | None, int | None]:

@@ -169,13 +169,23 @@
 {% macro view_of_complete_rows(table) -%}
     create or replace view {{ table.complete }}
     comment {{ ('The rows of ' ~ table.view ~ ' at the moment at which all tables of their source are complete.') | quoted }} as
-    {{ shown_of(complete_rows(table), table) if table.model.row_rules else complete_rows(table) }}
+    {{ shown_rows_at(moment_of_gold(), table) }}
 {%- endmacro %}
 
-{% macro complete_rows(table) -%}
+{#- The moment that gold shows: for each topic the place before which changes count. -#}
+{% macro moment_of_gold() -%}
+    select explode(topics) as _topic_of_source, is_by_time as _is_by_time, gold_place as _gold_place, cast(null as bigint) as _gold_read
+    from silver.complete_until
+{%- endmacro %}
+
+{% macro shown_rows_at(moment, table) -%}
+    {{ shown_of(rows_at(moment, table), table) if table.model.row_rules else rows_at(moment, table) }}
+{%- endmacro %}
+
+{#- `_gold_read` leaves out what came later than a commit of bronze.messages; null leaves out nothing. -#}
+{% macro rows_at(moment, table) -%}
     with moment as (
-        select explode(topics) as _topic_of_source, is_by_time as _is_by_time, gold_place as _gold_place
-        from silver.complete_until
+        {{ moment }}
     ),
     changes as (
         select stored.*
@@ -184,6 +194,7 @@
             on
                 moment._topic_of_source = stored._topic
                 and {{ place_of_change('moment._is_by_time', 'stored._sequence', 'stored._committed_at') }} < moment._gold_place
+                and stored._bronze_version <= coalesce(moment._gold_read, stored._bronze_version)
     ),
     latest as (
         select _row.*
@@ -205,4 +216,35 @@
     left join markers
         on latest._source_table = markers._marked_table
     where _operation <> 'delete' and not {{ removed_by('_sequence', "coalesce(_marker, '')") }}
+{%- endmacro %}
+
+{#- What differs in a history between two moments: a row per key, as it is at the later one; of a row that has gone as it was. -#}
+{% macro changes_between_moments(reading) -%}
+    {%- set rows = reading.rows -%}
+    select
+        _row.*,
+        case when _before is null then 'insert' when _after is null then 'delete' else 'update' end as _change_type,
+        _before,
+        {{ reading.until.text | quoted }} as _moment
+    from (
+        select *, coalesce(_after, _before) as _row
+        from (
+            select
+                any_value(if(_is_after, _row, null), true) as _after,
+                any_value(if(_is_after, null, _row), true) as _before
+            from (
+                select {{ rows.model.key.names() }}, struct({{ rows.all_names }}) as _row, false as _is_after
+                from (
+                    {{ shown_rows_at(reading.since.rows, reading) }}
+                )
+                union all
+                select {{ rows.model.key.names() }}, struct({{ rows.all_names }}) as _row, true as _is_after
+                from (
+                    {{ shown_rows_at(reading.until.rows, reading) }}
+                )
+            )
+            group by {{ rows.model.key.names() }}
+        )
+    )
+    where _before is null or _after is null or not {{ rows.values('_before.') }} <=> {{ rows.values('_after.') }}
 {%- endmacro %}

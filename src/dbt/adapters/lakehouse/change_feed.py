@@ -10,14 +10,17 @@ from cdc_lakehouse.delta.past import identifier_of, why_not_of_past
 from cdc_lakehouse.engine.change_feed import (
     FeedReading,
     FeedRows,
+    MomentReading,
     Position,
     cannot_go_on,
     kind_of_reading,
+    refuse_without_history,
     refuse_without_option,
 )
+from cdc_lakehouse.engine.complete_until import Moment
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_options import DEFAULTS
-from cdc_lakehouse.engine.gold_relations import plain_of
+from cdc_lakehouse.engine.gold_relations import plain_of, storage_of
 from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.errors import LakehouseError
 from dbt.adapters.lakehouse.connections import short_errors
@@ -50,6 +53,31 @@ class Feeds:
         with short_errors():
             reading = self._reading_of_feed(relation, nodes, since, str(consumer.identifier))
         return sql.rows_of_feed(reading)
+
+    def changes_until(
+        self,
+        relation: BaseRelation,
+        nodes: Iterable[Mapping[str, Any]],
+        since: str | None,
+        until: str,
+        consumer: BaseRelation,
+    ) -> str:
+        """Return the query of what differs in a history between two moments.
+
+        Args:
+            relation, nodes, consumer: as of `changes_of`.
+            since: the moment that the model has read, as its text; None if it begins.
+            until: the other.
+        """
+        with short_errors():
+            rows = FeedRows(self._model_of(relation, nodes))
+            refuse_without_history(rows.model, str(consumer.identifier))
+            end = Moment.read(until)
+            begin = Moment.read(since) if since else Moment(0, {})
+        if self.tables.reads_a_part_only(relation.render()):
+            end = begin
+        storage = storage_of(relation.include(database=False)).render()
+        return sql.changes_between_moments(MomentReading(rows, storage, begin, end))
 
     def _reading_of_feed(
         self,

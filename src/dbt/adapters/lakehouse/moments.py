@@ -17,6 +17,7 @@ from cdc_lakehouse.engine.complete_until import (
     FILE,
     TABLE,
     Complete,
+    Moment,
     State,
     read_state,
     rows_in_sql,
@@ -61,6 +62,12 @@ class Moments:
         if not is_table(folder_of(self.table)) and not self.tables.exists(self.table):
             columns = [{"name": name, "data_type": kind} for name, kind in COLUMNS.items()]
             self.tables.adapter.execute(create_table(TABLE, columns, {}))
+
+    def shown(self) -> str:
+        """Return the moment that gold shows, as the text that a model remembers."""
+        with short_errors():
+            self.ensure()
+            return Moment.of(self._rows()).text
 
     def move(self, results: Iterable[Any], nodes: Iterable[Mapping[str, Any]]) -> str:
         """Note up to where each source is complete, and show it in gold if all of gold has it.
@@ -109,9 +116,10 @@ class Moments:
             self.tables.compile_queries(not little)
             sources = tuple(self._complete(routes, known.sources))
         waiting = [model for model in models if not self._has_merged(model, built)]
-        if not waiting:
+        read = self.marks.mark(self.tables.events, change_log.MESSAGES).version
+        if not waiting and read is not None:
             now = int(time.time() * SECOND)
-            sources = tuple(each.in_gold(now) for each in sources)
+            sources = tuple(each.in_gold(now, read) for each in sources)
         elif not all(each.is_shown for each in sources):
             names = ", ".join(sorted(f"{m['schema']}.{m['alias']}" for m in waiting))
             tell(f"The moment of gold stays: {names} has not merged what silver has.")
@@ -135,13 +143,15 @@ class Moments:
             return State(NEVER, NEVER, ())
         if left and left.version == version:
             return left
+        return State(NEVER, NEVER, self._rows())
+
+    def _rows(self) -> tuple[Complete, ...]:
         times = ", ".join(
             f"unix_micros({name}) as {name}" if kind == "timestamp" else name
             for name, kind in COLUMNS.items()
         )
         rows = self.tables.rows(f"select {times} from {TABLE}")
-        found = [Complete(**row.asDict() | {"topics": tuple(row.topics)}) for row in rows]
-        return State(NEVER, NEVER, tuple(found))
+        return tuple(Complete(**row.asDict() | {"topics": tuple(row.topics)}) for row in rows)
 
     def _has_merged(self, model: Mapping[str, Any], built: set[str]) -> bool:
         """Whether a gold table has all that silver has; one that was never built has no readers."""
