@@ -1,5 +1,6 @@
 """seeds/topics.csv: which topic carries which format, and what the bytes do not say."""
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable
@@ -111,6 +112,15 @@ class Routes:
     def in_precedence(self) -> list[Route]:
         """Return all routes; of those that cover a topic, the first is the one that counts."""
         return [*self._exact.values(), *self._globs]
+
+    @property
+    def digest(self) -> str:
+        """A name for all that the lines say of topics as a whole."""
+        said = [
+            (route.topic, route.format, *(getattr(route, name) for name in NOT_OF_MESSAGES))
+            for route in self.in_precedence()
+        ]
+        return hashlib.md5(json.dumps(said).encode()).hexdigest()
 
     def as_json(self) -> str:
         """Return what silver needs, for `from_json`.

@@ -1,14 +1,23 @@
 """One moment for all tables: no reader sees half of a transaction, whatever a run does."""
 
+import json
 import os
 import random
 
 import pytest
 from bank import FORMATS, TABLES, Bank, complete_transactions
+from conftest import copy_project
+from faults import DBT, LAKEHOUSE, Place, kill_at, run
 from shop import write_messages
+
+from cdc_lakehouse.engine.complete_until import TABLE
 
 PARTITIONS = 8
 SEED = int(os.environ["SEED"])
+
+# Of the soak: how many random banks, and how often a run is killed.
+MOMENT_SEEDS = int(os.environ.get("MOMENT_SEEDS") or 1)
+KILLS = int(os.environ.get("MOMENT_KILLS") or 6)
 
 pytestmark = pytest.mark.full
 
@@ -124,10 +133,14 @@ def check(bank, kind, rows, tables, at_least):
 class Lab:
     """Banks whose messages are delivered in batches, and what readers have seen of them."""
 
-    def __init__(self, lakehouse, landing, formats, tables, count, batches):
+    def __init__(self, lakehouse, landing, formats, tables, count, batches, seed=SEED):
         self.lakehouse, self.landing, self.tables = lakehouse, landing, tables
-        self.banks = {kind: Bank(SEED + n, count) for n, kind in enumerate(formats)}
-        self.delivery = Delivery(self.banks, batches, random.Random(SEED))
+        # Maxwell tells of no TRUNCATE.
+        has_statements = {kind: "sessions" in tables and kind != "maxwell" for kind in formats}
+        self.banks = {
+            kind: Bank(seed + n, count, has_statements[kind]) for n, kind in enumerate(formats)
+        }
+        self.delivery = Delivery(self.banks, batches, random.Random(seed))
         self.queries = [all_rows(kind, tables) for kind in self.banks]
         self.seen, self.reads = dict.fromkeys(self.banks, 0), 0
         lakehouse.dbt("seed")
@@ -251,8 +264,53 @@ def test_who_is_idle_holds_nobody_back(lab):
 
 
 @pytest.mark.long
-def test_a_rebuild_changes_nothing(lab):
-    before = lab.read()
-    lab.lakehouse.dbt("run", "-s", *READ, "--full-refresh")
-    after = lab.read()
-    assert [state_of(rows) for rows in after] == [state_of(rows) for rows in before]
+@pytest.mark.parametrize("seed", range(SEED, SEED + MOMENT_SEEDS))
+def test_random_banks_of_all_formats(open_lakehouse, tmp_path, seed):
+    """Tables are emptied, altered and, half-way, built again, while readers read."""
+    lakehouse = open_lakehouse(
+        f"banks{seed}", change=lambda project: write_project(project, FORMATS, TABLES)
+    )
+    batches = 6
+    lab = Lab(lakehouse, tmp_path, FORMATS, TABLES, 120, batches, seed)
+    for number in range(batches):
+        lab.land(number)
+        lab.run(is_read=number > 0)
+        if number == batches // 2:
+            lakehouse.dbt("run", "-s", *READ, "--full-refresh")
+            lab.check([lab.read()])
+    assert min(lab.seen.values()) > 60
+
+
+@pytest.mark.long
+def test_a_run_that_is_killed_moves_nothing_by_half(tmp_path):
+    """It is killed before and after each commit; the next run goes on."""
+    tables, kind = ("accounts", "transfers"), FEW[0]
+    project = copy_project(tmp_path / "project", lambda p: write_project(p, (kind,), tables))
+    bank, home, landing = Bank(SEED, 60), tmp_path / "lake", tmp_path / "landing"
+    delivery = Delivery({kind: bank}, KILLS + 1, random.Random(SEED))
+    stored = [f"gold_storage.{kind}_{table}_history" for table in tables]
+    places = [(when, table) for table in (TABLE, *stored) for when in ("before", "after")]
+    generator, at_least = random.Random(SEED), 0
+    assert run(home, project, DBT, "seed").process.returncode == 0
+    for number in range(KILLS + 1):
+        rows = [(f"bank.{kind}", *row[1:4]) for row in delivery.batches[number]]
+        write_messages(landing / f"{number}.parquet", rows)
+        assert run(home, project, LAKEHOUSE, "ingest", "files", landing).process.returncode == 0
+        if number:
+            place = Place(
+                *(places[number - 1] if number <= len(places) else generator.choice(places))
+            )
+            kill_at(place, home, project, DBT, "run", "-s", *READ)
+            at_least = read_alone(home, project, bank, kind, tables, at_least)
+        assert run(home, project, DBT, "run", "-s", *READ).process.returncode == 0
+        at_least = read_alone(home, project, bank, kind, tables, at_least)
+    assert at_least > 30
+
+
+def read_alone(home, project, bank, kind, tables, at_least):
+    """Let a process of its own read the tables at the moment."""
+    asked = run(home, project, LAKEHOUSE, "query", all_rows(kind, tables), "--json")
+    assert asked.process.returncode == 0, asked.said
+    told = json.loads(asked.said[asked.said.index("{\n") :])["rows"]
+    rows = [{"name": name, "id": int(key), "value": int(value)} for name, key, value in told]
+    return check(bank, kind, rows, tables, at_least)

@@ -146,9 +146,15 @@ def test_gold_moves_once_it_has_merged():
 
 
 def test_what_a_run_leaves_is_read_again():
-    state = State(3, 4, (Complete("shop", ("t", "u"), True, "8", 5, "x", "t", None, 2),))
+    state = State(3, 4, "r", (Complete("shop", ("t", "u"), True, "8", 5, "x", "t", None, 2),))
     assert read_state(state.text()) == state
-    for text in (None, "", "{}", "[1]", '{"version": 1, "events": 1, "sources": [{}]}'):
+    for text in (
+        None,
+        "",
+        "{}",
+        "[1]",
+        '{"version": 1, "events": 1, "routes": "", "sources": [{}]}',
+    ):
         assert read_state(text) is None
 
 

@@ -29,7 +29,7 @@ class Change:
     """One change: where in the log, in which transaction, and which is the last of it."""
 
     table: str
-    operation: str  # insert, update, delete or truncate
+    operation: str  # insert, update, delete, truncate or alter
     row: dict
     before: dict | None
     place: int
@@ -44,7 +44,7 @@ class Bank:
 
     seed: int
     count: int
-    truncates: bool = False
+    statements: bool = False  # whether tables are emptied and altered
     transactions: list = field(default_factory=list)
     states: list = field(default_factory=list)
 
@@ -67,8 +67,10 @@ class Bank:
             ("transfers", "insert", {"id": number, "value": amount}),
         ]
         sessions = self.tables["sessions"]
-        if self.truncates and number % 9 == 0:
+        if self.statements and number % 9 == 0:
             changes.append(("sessions", "truncate", {}))
+        elif self.statements and number % 9 == 4:
+            changes.append(("sessions", "alter", {}))
         elif sessions and self.random.random() < 0.4:
             gone = self.random.choice(sorted(sessions))
             changes.append(("sessions", "delete", {"id": gone, "value": sessions[gone]}))
@@ -91,7 +93,7 @@ class Bank:
                 rows.clear()
             elif operation == "delete":
                 del rows[row["id"]]
-            else:
+            elif operation != "alter":
                 rows[row["id"]] = row["value"]
         self.transactions.append(written)
         self.states.append({table: dict(rows) for table, rows in self.tables.items()})
@@ -110,6 +112,8 @@ class Bank:
             key = f"{change.table}.{change.row.get('id')}".encode()
             partition = zlib.crc32(key) % partitions
             value = WRITERS[kind](change, FORMATS[kind].split(".")[0])
+            if value is None:
+                continue
             found.append((partition, offsets[partition], value, change))
             offsets[partition] += 1
         return found
@@ -133,10 +137,16 @@ def complete_transactions(delivered, partitions):
     return min(reached) - 1
 
 
+STATEMENTS = {
+    "truncate": "truncate table {}",
+    "alter": "alter table {} add column note varchar(20)",
+}
+
+
 def _canal(change, database, **own):
     text = {name: str(value) for name, value in change.row.items()}
     old = [{"value": str(change.before["value"])}] if change.before else None
-    is_ddl = change.operation == "truncate"
+    is_ddl = change.operation in STATEMENTS
     return json.dumps(
         {
             "data": None if is_ddl else [text],
@@ -147,7 +157,7 @@ def _canal(change, database, **own):
             "es": (SECOND + change.transaction) * 1000,
             "ts": (SECOND + change.transaction) * 1000 + 300,
             "isDdl": is_ddl,
-            "sql": f"truncate table {change.table}" if is_ddl else "",
+            "sql": STATEMENTS[change.operation].format(change.table) if is_ddl else "",
             "pkNames": ["id"],
             "mysqlType": {"id": "bigint", "value": "bigint"},
             **own,
@@ -167,13 +177,16 @@ def maxwell(change, database):
     message = {
         "database": database,
         "table": change.table,
-        "type": change.operation if change.operation != "truncate" else "table-truncate",
+        "type": change.operation,
         "ts": SECOND + change.transaction,
         "xid": change.transaction,
         "position": f"mysql-bin.000001:{change.place}",
         "primary_key_columns": ["id"],
         "data": change.row,
     }
+    if change.operation in STATEMENTS:
+        # It tells of no TRUNCATE, and a statement has no place among the rows.
+        return None
     message |= {"commit": True} if change.is_last else {"xoffset": change.index}
     if change.before:
         message["old"] = {"value": change.before["value"]}
@@ -182,6 +195,8 @@ def maxwell(change, database):
 
 def debezium_json(change, database):
     codes = {"insert": "c", "update": "u", "delete": "d", "truncate": "t"}
+    if change.operation == "alter":  # PostgreSQL's log has no statements
+        return None
     is_row = change.operation != "truncate"
     message = {
         "before": change.row if change.operation == "delete" else change.before,

@@ -139,16 +139,19 @@ class Moment:
 
 @dataclass(frozen=True)
 class State:
-    """What a run has left: the rows of a version of the table, by a version of the change log."""
+    """What a run has left: the rows of a version of the table, and what they are made of.
+
+    `events` is the version of the change log, `routes` a name for the lines of seeds/topics.csv.
+    """
 
     version: int
     events: int
+    routes: str
     sources: tuple[Complete, ...]
 
     def text(self) -> str:
         """Return it as a text for `read_state`."""
-        rows = [asdict(each) for each in self.sources]
-        return json.dumps({"version": self.version, "events": self.events, "sources": rows})
+        return json.dumps(vars(self) | {"sources": [asdict(each) for each in self.sources]})
 
 
 def read_state(text: str | None) -> State | None:
@@ -156,7 +159,7 @@ def read_state(text: str | None) -> State | None:
     try:
         said = json.loads(text or "")
         rows = [Complete(**row | {"topics": tuple(row["topics"])}) for row in said["sources"]]
-        return State(said["version"], said["events"], tuple(rows))
+        return State(said["version"], said["events"], said["routes"], tuple(rows))
     except (ValueError, TypeError, KeyError):
         return None
 

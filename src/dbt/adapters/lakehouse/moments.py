@@ -111,7 +111,8 @@ class Moments:
         known = self._known(events)
         routes = self._routes
         sources = known.sources
-        if known.events != events or any(r.idle_after for r in routes.in_precedence()):
+        is_same = (known.events, known.routes) == (events, routes.digest)
+        if not is_same or any(r.idle_after for r in routes.in_precedence()):
             little = self.tables.has_little_since(self.tables.events, None)
             self.tables.compile_queries(not little)
             sources = tuple(self._complete(routes, known.sources))
@@ -125,12 +126,12 @@ class Moments:
             tell(f"The moment of gold stays: {names} has not merged what silver has.")
         if sources != known.sources:
             self.tables.adapter.execute(f"insert overwrite {TABLE}\n{rows_in_sql(sources)}")
-        elif known.events == events:
+        elif is_same:
             return
         path = folder_of(self.table)
         version = last_commit(path)
         assert version is not None  # it was made above
-        state = State(version, events, sources)
+        state = State(version, events, routes.digest, sources)
         write_beside(self.tables.spark, path, FILE, state.text())
 
     def _known(self, events: int) -> State:
@@ -140,10 +141,10 @@ class Moments:
         version = last_commit(path)
         if left and left.events > events:
             tell(f"{TABLE} begins again: silver.events was restored or made again.")
-            return State(NEVER, NEVER, ())
+            return State(NEVER, NEVER, "", ())
         if left and left.version == version:
             return left
-        return State(NEVER, NEVER, self._rows())
+        return State(NEVER, NEVER, "", self._rows())
 
     def _rows(self) -> tuple[Complete, ...]:
         times = ", ".join(
