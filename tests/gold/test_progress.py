@@ -64,6 +64,13 @@ def test_topics_of_several_formats_are_placed_by_time():
     assert (source.is_by_time, source.bound) == (True, place_of_time(800 * SECOND))
 
 
+def test_a_topic_whose_route_has_changed_is_placed_by_time():
+    both = replace(partition(), format="dts_avro, maxwell")
+    assert only_source([both]).is_by_time
+    # Of a topic that nobody has routed yet nothing is known.
+    assert with_expected([replace(partition("z"), format="")], Routes([]), {}) == []
+
+
 def test_a_mark_says_that_a_partition_has_come_further():
     marked = partition("shop.b", place="1", heard_at=950 * SECOND)
     source = only_source([partition(), marked])

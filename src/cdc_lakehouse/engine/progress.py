@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass
 
 from cdc_lakehouse.engine.complete_until import Complete
-from cdc_lakehouse.routes import EXTRACT_TOPIC, UNROUTED, Routes
+from cdc_lakehouse.routes import EXTRACT_TOPIC, Routes
 
 # The formats whose `sequence` is a place in the log of the whole source. All others are placed by
 # their commit times, as is a source whose topics have several formats.
@@ -33,6 +33,7 @@ class Partition:
     """What a partition has delivered; times are microseconds since 1970.
 
     Attributes:
+        format: of its messages, several with commas; empty of those that nobody has routed.
         number: None of the line files of a topic: each of them has come whole.
         place, committed_at: of its latest change, in the order of the log and by the time.
         heard_at: of its latest heartbeat or mark of a transaction.
@@ -190,7 +191,7 @@ def with_expected(
     Args:
         read: the partitions of which Kafka has been read, with or without a message.
     """
-    found = [p for p in partitions if p.format != UNROUTED and routes.route_of(p.topic)]
+    found = [p for p in partitions if p.format and routes.route_of(p.topic)]
     numbers: dict[str, set[int | None]] = defaultdict(set)
     for partition in found:
         numbers[partition.topic].add(partition.number)

@@ -1,12 +1,15 @@
 {%- set CHANGES = "('row_change', 'truncate', 'schema_change')" -%}
 {%- set MARKS = "('heartbeat', 'transaction_begin', 'transaction_end')" -%}
 
-{#- How far each partition has come; a row per topic and partition. The line files of a topic have one row together, without a number. -#}
+{#-
+    How far each partition has come; a row per topic and partition. The line files of a topic have one row together, without a number.
+    Of a topic whose route has changed `format` lists several, whose places cannot be compared.
+-#}
 {% macro progress_of_partitions() -%}
     select
         counts.topic,
         if(files.partition is null, counts.partition, null) as partition,
-        max(counts.format) as format,
+        array_join(array_sort(collect_set(counts.format) filter (where counts.format <> 'unrouted')), ', ') as format,
         max(counts.last_sequence) filter (where counts.kind in {{ CHANGES }}) as place,
         unix_micros(max(counts.last_commit.committed_at) filter (where counts.kind in {{ CHANGES }})) as committed_at,
         unix_micros(max(counts.last_commit.committed_at) filter (where counts.kind in {{ MARKS }})) as heard_at,

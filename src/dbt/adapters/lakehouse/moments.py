@@ -4,10 +4,12 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from dbt.adapters.base.relation import BaseRelation
 from dbt.flags import get_flags
+from dbt_common.exceptions import DbtRuntimeError
 
 from cdc_lakehouse.delta.log import is_table, last_commit, read_beside, write_beside
 from cdc_lakehouse.delta.statements import create_table
@@ -51,6 +53,7 @@ class Moments:
 
     def __init__(self, tables: Tables, marks: Marks) -> None:
         self.tables, self.marks = tables, marks
+        self._making = Lock()
 
     @property
     def table(self) -> BaseRelation:
@@ -59,9 +62,10 @@ class Moments:
 
     def ensure(self) -> None:
         """Make the table, an empty one, if there is none: views read it."""
-        if not is_table(folder_of(self.table)) and not self.tables.exists(self.table):
-            columns = [{"name": name, "data_type": kind} for name, kind in COLUMNS.items()]
-            self.tables.adapter.execute(create_table(TABLE, columns, {}))
+        with self._making:  # several models of a run may ask for it at once
+            if not is_table(folder_of(self.table)) and not self.tables.exists(self.table):
+                columns = [{"name": name, "data_type": kind} for name, kind in COLUMNS.items()]
+                self.tables.adapter.execute(create_table(TABLE, columns, {}))
 
     def shown(self) -> str:
         """Return the moment that gold shows, as the text that a model remembers."""
@@ -125,7 +129,8 @@ class Moments:
             names = ", ".join(sorted(f"{m['schema']}.{m['alias']}" for m in waiting))
             tell(f"The moment of gold stays: {names} has not merged what silver has.")
         if sources != known.sources:
-            self.tables.adapter.execute(f"insert overwrite {TABLE}\n{rows_in_sql(sources)}")
+            if not self._write(sources):
+                return
         elif is_same:
             return
         path = folder_of(self.table)
@@ -133,6 +138,17 @@ class Moments:
         assert version is not None  # it was made above
         state = State(version, events, routes.digest, sources)
         write_beside(self.tables.spark, path, FILE, state.text())
+
+    def _write(self, sources: tuple[Complete, ...]) -> bool:
+        """Commit the rows; tell whether no other run has done so meanwhile."""
+        try:
+            self.tables.adapter.execute(f"insert overwrite {TABLE}\n{rows_in_sql(sources)}")
+        except DbtRuntimeError as error:
+            if "CONCURRENT" not in str(error).upper():
+                raise
+            tell(f"{TABLE} stays: another run has written it at the same time; the next goes on.")
+            return False
+        return True
 
     def _known(self, events: int) -> State:
         """What an earlier run has left; nothing if silver was restored or made again since."""
