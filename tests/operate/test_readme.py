@@ -81,6 +81,9 @@ SAYS = {
         r"^rejected_share  4 topics  5 of 97 messages are rejected in 4 topics \(5\.15%, limit 0",
         r"^problems  orders  1 problem with values, keys or rules: shipped_at ",
     ],
+    "lakehouse wait --source shop.orders": [
+        r"^shop\.orders: gold is complete until 2026-11-11 07:59:59\.999999 UTC\.$"
+    ],
     "lakehouse plan gold.orders": [r"^gold\.orders: nothing new since commit [0-9]+ of bronze"],
     "lakehouse timings": [
         r"^ingest files, 20.* s, of which",
