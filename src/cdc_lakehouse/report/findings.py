@@ -189,10 +189,8 @@ def _of_partition(partition: Partition, limits: Limits) -> Iterator[Finding]:
 def _of_source(source: Source, limits: Limits) -> Iterator[Finding]:
     """Yield the source if it stands still while its changes go on."""
     longest, newest = limits.value("incomplete_seconds", source.source), source.newest_committed_at
-    if longest is None or newest is None:
-        return
     until = source.complete_until
-    if until is not None and newest - until <= longest:
+    if longest is None or newest is None or (until is not None and newest - until <= longest):
         return
     waits = f" It waits for {source.waits_for}." if source.waits_for else ""
     behind = "up to no moment" if until is None else f"up to {duration(newest - until)} before"
