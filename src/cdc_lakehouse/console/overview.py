@@ -105,7 +105,10 @@ def look(spark: SparkSession, is_for_screen: bool) -> Overview:
     prepare_to_look(spark)
     messages, events = (count_rows(spark, warehouse_path(*name)) for name in _COUNTED)
     found = Overview(messages, events)
-    names = [name for name in _tables(spark, "gold") if name != "gold_problems"]
+    stored = set(_tables(spark, "gold_storage"))
+    # A history is there once, not at the moment at which all tables are complete, too.
+    beside = {f"{name.removesuffix('_history')}_complete" for name in stored} | {"gold_problems"}
+    names = [name for name in _tables(spark, "gold") if name in stored or name not in beside]
     found.gold_tables = len(names)
     with ThreadPoolExecutor(2) as pool:  # planning takes one core, and most of the time
         topics = pool.submit(_tried, found, "silver.events", lambda: _topics(spark))
