@@ -112,7 +112,7 @@ def look(spark: SparkSession, is_for_screen: bool) -> Overview:
     found.gold_tables = len(names)
     with ThreadPoolExecutor(2) as pool:  # planning takes one core, and most of the time
         topics = pool.submit(_tried, found, "silver.events", lambda: _topics(spark))
-        found.gold = _gold(spark, found, names[:SHOWN] if is_for_screen else names)
+        found.gold = _gold(spark, found, names[:SHOWN] if is_for_screen else names, stored)
         found.topics = topics.result() or []
     return found
 
@@ -124,9 +124,10 @@ def _topics(spark: SparkSession) -> list[Topic]:
     return [Topic(*row) for row in spark.sql(TOPICS).collect()]
 
 
-def _gold(spark: SparkSession, found: Overview, names: list[str]) -> list[GoldTable]:
+def _gold(
+    spark: SparkSession, found: Overview, names: list[str], stored: set[str]
+) -> list[GoldTable]:
     """Ask all tables in one query; only if one of them fails, each by itself."""
-    stored = set(_tables(spark, "gold_storage"))
     selects = {
         name: select
         for name in names

@@ -161,7 +161,9 @@ class Source:
 
     def _held_by(self, found: Found) -> tuple[Partition | None, str | None]:
         """The partition that holds the source back, and why."""
-        by_mark = self.heard_by and (self.bound is None or (found.heard_place or "~") < self.bound)
+        by_mark = self.heard_by and (
+            self.bound is None or (found.heard_place or AFTER) < self.bound
+        )
         holder = self.heard_by if by_mark else self.bounded_by
         if holder is None:
             return None, None

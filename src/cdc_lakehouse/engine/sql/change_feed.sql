@@ -15,28 +15,33 @@
     {{ 'where false' if reading.kind == 'nothing' }}
 {%- endmacro %}
 
-{#- A row before a commit and after it, left out if it says the same: then a message said again what was known. -#}
 {% macro changes_in_commits(reading) -%}
-    {%- set rows = reading.rows -%}
+    {%- set rows, commit = reading.rows, '_commit_version, _commit_timestamp' -%}
+    {%- set paired_by = rows.paired_by ~ (', _place' if rows.model.is_history else '') ~ ', ' ~ commit -%}
+    {{ differences(halves_of_changes(reading), rows, paired_by, commit ~ ', ' ~ reading.feed_name ~ ' as _feed', ', ' ~ commit) }}
+{%- endmacro %}
+
+{#-
+    A row before and after, with what is `told` of both, left out if it says the same: then a message said again what was known. `kept` are
+    columns, of those that pair the two, that it tells.
+-#}
+{% macro differences(sides, rows, paired_by, told, kept='') -%}
     select
         _row.*,
         case when _before is null then 'insert' when _after is null then 'delete' else 'update' end as _change_type,
         _before,
-        _commit_version,
-        _commit_timestamp,
-        {{ reading.feed_name }} as _feed
+        {{ told }}
     from (
         select *, coalesce(_after, _before) as _row
         from (
             select
                 any_value(if(_is_after, _row, null), true) as _after,
-                any_value(if(_is_after, null, _row), true) as _before,
-                _commit_version,
-                _commit_timestamp
+                any_value(if(_is_after, null, _row), true) as _before
+                {{- kept }}
             from (
-                {{ halves_of_changes(reading) }}
+                {{ sides }}
             )
-            group by {{ rows.paired_by }}, {{ '_place, ' if rows.model.is_history }}_commit_version, _commit_timestamp
+            group by {{ paired_by }}
         )
     )
     where _before is null or _after is null or not {{ rows.values('_before.') }} <=> {{ rows.values('_after.') }}

@@ -121,31 +121,14 @@
         from changes
         group by source
     ),
-    of_one_time as (
-        select source, min(place) as first_place, max(place) as last_place
-        from changes
-        where committed_at is not null
-        group by source, committed_at
-    ),
     without_open_times as (
-        select bounds.source, any_value(heard_place) as heard_place, least(any_value(bound), min(first_place)) as bound
-        from bounds
-        left join of_one_time
-            on bounds.source = of_one_time.source and last_place >= bound
-        group by bounds.source
-    ),
-    of_one_transaction as (
-        select source, min(place) as first_place, max(place) as last_place
-        from changes
-        where transaction_id is not null
-        group by source, transaction_id
+        {{ bounds_before_what_is_open('bounds', 'committed_at') }}
     ),
     cuts as (
-        select bounds.source, any_value(heard_place) as heard_place, least(any_value(bound), min(first_place)) as cut
-        from without_open_times as bounds
-        left join of_one_transaction as transactions
-            on bounds.source = transactions.source and last_place >= bound
-        group by bounds.source
+        select source, heard_place, bound as cut
+        from (
+            {{ bounds_before_what_is_open('without_open_times', 'transaction_id') }}
+        )
     )
     select
         changes.source,
@@ -158,6 +141,20 @@
     inner join cuts
         on changes.source = cuts.source
     group by changes.source
+{%- endmacro %}
+
+{#- Bounds taken back to the first of the `changes` that share a column with one at the bound or behind it. -#}
+{% macro bounds_before_what_is_open(bounds, column) -%}
+    select bounds.source, any_value(heard_place) as heard_place, least(any_value(bound), min(first_place)) as bound
+    from {{ bounds }} as bounds
+    left join (
+        select source, min(place) as first_place, max(place) as last_place
+        from changes
+        where {{ column }} is not null
+        group by source, {{ column }}
+    ) as alike
+        on bounds.source = alike.source and last_place >= bound
+    group by bounds.source
 {%- endmacro %}
 
 {#- The place of a change in its source: that in the log, else its commit time. A change without a time is before all others. -#}
@@ -223,31 +220,19 @@
 
 {#- What differs in a history between two moments: a row per key, as it is at the later one; of a row that has gone as it was. -#}
 {% macro changes_between_moments(reading) -%}
-    {%- set rows = reading.rows -%}
-    select
-        _row.*,
-        case when _before is null then 'insert' when _after is null then 'delete' else 'update' end as _change_type,
-        _before,
-        {{ reading.until.text | quoted }} as _moment
+    {%- set key = reading.model.key.names() -%}
+    {{ differences(sides_of_moments(reading, key), reading.rows, key, (reading.until.text | quoted) ~ ' as _moment') }}
+{%- endmacro %}
+
+{% macro sides_of_moments(reading, key) -%}
+    {%- set row = 'struct(' ~ reading.rows.all_names ~ ') as _row' -%}
+    select {{ key }}, {{ row }}, false as _is_after
     from (
-        select *, coalesce(_after, _before) as _row
-        from (
-            select
-                any_value(if(_is_after, _row, null), true) as _after,
-                any_value(if(_is_after, null, _row), true) as _before
-            from (
-                select {{ rows.model.key.names() }}, struct({{ rows.all_names }}) as _row, false as _is_after
-                from (
-                    {{ shown_rows_at(reading.since.rows, reading) }}
-                )
-                union all
-                select {{ rows.model.key.names() }}, struct({{ rows.all_names }}) as _row, true as _is_after
-                from (
-                    {{ shown_rows_at(reading.until.rows, reading) }}
-                )
-            )
-            group by {{ rows.model.key.names() }}
-        )
+        {{ shown_rows_at(reading.since.rows, reading) }}
     )
-    where _before is null or _after is null or not {{ rows.values('_before.') }} <=> {{ rows.values('_after.') }}
+    union all
+    select {{ key }}, {{ row }}, true as _is_after
+    from (
+        {{ shown_rows_at(reading.until.rows, reading) }}
+    )
 {%- endmacro %}

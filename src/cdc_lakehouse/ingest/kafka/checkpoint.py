@@ -47,14 +47,17 @@ class Position:
 _Read = TypeVar("_Read")
 
 
+def _newest(folder: Location) -> int:
+    """The number of the newest batch that a folder of a checkpoint has a file of; -1 of none."""
+    names = [path.name for path in folder.glob("[0-9]*")]
+    return max((int(name) for name in names if name.isdecimal()), default=-1)
+
+
 def partitions_read() -> Offsets:
     """Return up to where Kafka has been read, of all streams; what cannot be read tells nothing."""
     found: Offsets = {}
     for stream in fitting(lakehouse_dir() / "checkpoints" / "kafka", "*"):
-        ended = [path.name for path in (stream / "commits").glob("[0-9]*")]
-        newest = max((int(name) for name in ended if name.isdecimal()), default=None)
-        if newest is None:
-            continue
+        newest = _newest(stream / "commits")
         with suppress(OSError, ValueError, TypeError, AttributeError):
             said = (stream / "offsets" / str(newest)).read_text().splitlines()[-1]
             for partition, offset in read_offsets(said).items():
@@ -116,7 +119,7 @@ class Checkpoint:
         if not any((self.path / name).exists() for name in SPARKS):
             return Position(self._json(STARTING_OFFSETS, read_offsets), {})
         query: str = self._json("metadata", lambda text: json.loads(text)["id"])
-        planned, ended = self._newest("offsets"), self._newest("commits")
+        planned, ended = _newest(self.path / "offsets"), _newest(self.path / "commits")
         if ended >= 0:
             self._lines(f"commits/{ended}")
         mark = read_mark(self.spark, bronze.folder_of(bronze.MESSAGES), query)
@@ -177,13 +180,9 @@ class Checkpoint:
             return self._parsed("sources/0/0", self._lines("sources/0/0")[-1])
         if (self.path / STARTING_OFFSETS).exists():
             return self._json(STARTING_OFFSETS, read_offsets)
-        if self._newest("offsets") >= 0:
+        if _newest(self.path / "offsets") >= 0:
             raise Unreadable("lacks sources/0/0.")
         return {}
-
-    def _newest(self, folder: str) -> int:
-        names = [path.name for path in (self.path / folder).glob("[0-9]*")]
-        return max((int(name) for name in names if name.isdecimal()), default=-1)
 
     def _parsed(self, name: str, line: str) -> Offsets:
         try:

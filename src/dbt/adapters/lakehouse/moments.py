@@ -27,6 +27,7 @@ from cdc_lakehouse.engine.complete_until import (
 from cdc_lakehouse.engine.fixed_names import EVENTS, GOLD
 from cdc_lakehouse.engine.gold_relations import storage_of
 from cdc_lakehouse.engine.progress import (
+    AFTER,
     SECOND,
     Found,
     Partition,
@@ -85,43 +86,42 @@ class Moments:
             for node in nodes
             if node["resource_type"] == "model" and node["config"]["materialized"] in GOLD
         ]
-        if not self._is_asked_for(models):
+        if not self._is_wanted() or not (routes := self._routes_asked_for(models)):
             return ""
         missing = [name for name in SUMMARIES if not self.tables.is_known(self.tables.named(name))]
         if missing:
             tell(f"{TABLE} stays: it is made of {missing[0]}, which no run has made yet.")
             return ""
         with short_errors():
-            self._move(models, {r.node.unique_id for r in results if r.status == "success"})
+            self._move(routes, models, {r.node.unique_id for r in results if r.status == "success"})
         return ""
 
-    def _is_asked_for(self, models: list[Mapping[str, Any]]) -> bool:
-        """Whether somebody reads it: there is a history, or a source has a name."""
-        if get_flags().WHICH not in ("run", "build") or self.tables.reads_a_part_only(""):
-            return False
-        if not is_table(folder_of(self.tables.events)):
-            return False
-        histories = any(model["config"]["materialized"] == "history" for model in models)
-        return histories or any(route.source for route in self._routes.in_precedence())
+    def _is_wanted(self) -> bool:
+        """Whether the command at work builds tables, of all that there is."""
+        is_run = get_flags().WHICH in ("run", "build") and not self.tables.reads_a_part_only("")
+        return is_run and is_table(folder_of(self.tables.events))
 
-    @property
-    def _routes(self) -> Routes:
+    def _routes_asked_for(self, models: list[Mapping[str, Any]]) -> Routes | None:
+        """The routes; None if nobody reads the table: there is no history, no source has a name."""
         with short_errors():
-            return read_routes(Path(self.tables.adapter.config.project_root))
+            routes = read_routes(Path(self.tables.adapter.config.project_root))
+        histories = any(model["config"]["materialized"] == "history" for model in models)
+        is_named = any(route.source for route in routes.in_precedence())
+        return routes if histories or is_named else None
 
-    def _move(self, models: list[Mapping[str, Any]], built: set[str]) -> None:
+    def _move(self, routes: Routes, models: list[Mapping[str, Any]], built: set[str]) -> None:
         self.ensure()
         events = self.tables.snapshot(self.tables.events).version()
         known = self._known(events)
-        routes = self._routes
         sources = known.sources
         is_same = (known.events, known.routes) == (events, routes.digest)
         if not is_same or any(r.idle_after for r in routes.in_precedence()):
             little = self.tables.has_little_since(self.tables.events, None)
             self.tables.compile_queries(not little)
             sources = tuple(self._complete(routes, known.sources))
-        waiting = [model for model in models if not self._has_merged(model, built)]
         read = self.marks.mark(self.tables.events, change_log.MESSAGES).version
+        others = [model for model in models if model["unique_id"] not in built]
+        waiting = [model for model in others if not self._has_merged(model, read)]
         if not waiting and read is not None:
             now = int(time.time() * SECOND)
             sources = tuple(each.in_gold(now, read) for each in sources)
@@ -170,10 +170,8 @@ class Moments:
         rows = self.tables.rows(f"select {times} from {TABLE}")
         return tuple(Complete(**row.asDict() | {"topics": tuple(row.topics)}) for row in rows)
 
-    def _has_merged(self, model: Mapping[str, Any], built: set[str]) -> bool:
+    def _has_merged(self, model: Mapping[str, Any], last: int | None) -> bool:
         """Whether a gold table has all that silver has; one that was never built has no readers."""
-        if model["unique_id"] in built:
-            return True
         view = self.tables.adapter.Relation.create(
             schema=model["schema"], identifier=model["alias"]
         )
@@ -181,7 +179,6 @@ class Moments:
         if not is_table(folder_of(storage)):
             return True
         read = self.marks.mark(storage, EVENTS).version
-        last = self.marks.mark(self.tables.events, change_log.MESSAGES).version
         if read is None or last is None or read >= last:
             return read is not None
         kept = change_log.read_kept(self.tables.spark, folder_of(self.tables.events))
@@ -239,7 +236,7 @@ class Moments:
         )
         # Files are left out by their statistics where all are behind what is known.
         logged = min((s.floor for s in asked if not s.is_by_time), default=None)
-        timed = min((int(s.floor.rstrip("~") or 0) for s in asked if s.is_by_time), default=None)
+        timed = min((int(s.floor.rstrip(AFTER) or 0) for s in asked if s.is_by_time), default=None)
         is_new = [] if logged is None else [f"events.sequence >= {quoted(logged)}"]
         is_new += [] if timed is None else [f"events.committed_at >= timestamp_micros({timed})"]
         rows = self.tables.rows(sql.complete_places(limits, " or ".join(is_new)))
