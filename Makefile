@@ -1,6 +1,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 10
+# Of the tests that are `full`: 2/3 is the second of three parts that take as long.
+SHARE ?= 1/1
 SQLFLUFF := sqlfluff lint --processes 0
 PIP := pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -22,7 +24,7 @@ test: setup lint ## lint, the formats, the sample, the rules of the merge: some 
 	$(PYTEST) -m "not full and not long"
 
 test-all: test lint-formats broker ## and kills, brokers, servers, wide tables, many histories: what every commit passes
-	$(PYTEST) -m "full and not long"
+	$(PYTEST) -m "full and not long" --share $(SHARE)
 
 timings: setup broker ## run what `make test-all` runs, and keep how long each test took in tests/timings.json
 	$(PYTEST) -m "not long" --record-timings

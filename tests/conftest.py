@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from io import StringIO
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
-from recorded import Recorder, longest_first, read
+from recorded import Recorder, longest_first, read, share_of
 
 from cdc_lakehouse.runtime.project import use_project
 from cdc_lakehouse.runtime.session import open_session
@@ -288,6 +289,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--record-timings", action="store_true", help="keep the seconds in tests/timings.json"
     )
+    parser.addoption("--share", default="1/1", help="of what is asked for, such as 2/3: the second")
 
 
 def pytest_configure(config):
@@ -298,11 +300,19 @@ def pytest_configure(config):
         os.environ[name] = str(random.randrange(10**6)) if seed == "random" else seed
 
 
-def pytest_collection_modifyitems(items):
+@pytest.hookimpl(trylast=True)  # after the marks that are asked for
+def pytest_collection_modifyitems(config, items):
     """Begin with what takes longest, that no worker is left alone with it."""
-    modules = longest_first(sorted({item.path.name for item in items}), read())
-    places = {name: place for place, name in enumerate(modules)}
-    items.sort(key=lambda item: places[item.path.name])
+    tests = defaultdict(list)
+    for item in items:
+        tests[item.path.name].append(item.nodeid.partition("::")[2])
+    modules = share_of(tests, read(), config.getoption("--share"))
+    config.hook.pytest_deselected(items=[i for i in items if i.path.name not in modules])
+    places = {name: place for place, name in enumerate(longest_first(sorted(modules), read()))}
+    items[:] = sorted(
+        (item for item in items if item.path.name in modules),
+        key=lambda item: places[item.path.name],
+    )
 
 
 def parameters_of_asked(request):

@@ -10,6 +10,8 @@ from pathlib import Path
 KEPT = Path(__file__).parents[1] / "timings.json"
 # A test that takes less is counted with its module only.
 NAMED_FROM_SECONDS = 1.0
+# What a module counts for of which nothing is kept.
+UNKNOWN_SECONDS = 60.0
 
 
 def timings(seconds):
@@ -39,6 +41,29 @@ def merged(kept, new):
 def longest_first(modules, kept):
     """Order the names of modules: first those of which nothing is kept, then by their seconds."""
     return sorted(modules, key=lambda name: (name in kept, -kept.get(name, {}).get("seconds", 0)))
+
+
+def share_of(tests, kept, share):
+    """Return the names of the modules that are in a share, which take about as long in each.
+
+    Args:
+        tests: the names of the tests that are asked for, by module.
+        share: its number and how many there are, such as `2/3`.
+    """
+    number, shares = map(int, share.split("/"))
+    if not 1 <= number <= shares:
+        raise ValueError(f"{share} is no share: give its number and how many there are, as in 2/3")
+    seconds = {
+        module: sum(kept[module]["slow"].get(name, 0) for name in names)
+        if module in kept
+        else UNKNOWN_SECONDS
+        for module, names in tests.items()
+    }
+    filled = [(0.0, place, set()) for place in range(1, shares + 1)]
+    for module in sorted(seconds, key=lambda name: (-seconds[name], name)):
+        taken, place, modules = min(filled, key=lambda each: each[:2])
+        filled[place - 1] = (taken + seconds[module], place, {*modules, module})
+    return filled[number - 1][-1]
 
 
 def read(path=KEPT):
