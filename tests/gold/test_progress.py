@@ -6,13 +6,26 @@ from itertools import pairwise
 
 import pytest
 
-from cdc_lakehouse.engine.complete_until import Complete, Moment, State, read_state, rows_in_sql
+from cdc_lakehouse.engine.complete_until import (
+    Asked,
+    Complete,
+    Moment,
+    OpenGroup,
+    State,
+    read_state,
+    rows_in_sql,
+)
+from cdc_lakehouse.engine.partitions import (
+    RUNS_KEPT,
+    OffsetRun,
+    Partition,
+    place_of_time,
+    with_later,
+)
 from cdc_lakehouse.engine.progress import (
     AFTER,
     SECOND,
     Found,
-    Partition,
-    place_of_time,
     sources_of,
     with_expected,
 )
@@ -138,6 +151,45 @@ def test_it_never_goes_back():
     assert only_source(by_time, known=[known]).known is None
 
 
+def test_what_is_new_of_a_partition_is_added_to_what_was_known():
+    run = OffsetRun(0, 3, "5", 900 * SECOND, 990 * SECOND)
+    known = [partition(runs=(run,), heard_at=7), partition("shop.b")]
+    rejected = Partition("shop.a", 0, "canal", ingested_at=995 * SECOND, has_changes=True)
+    rejected = replace(rejected, runs=(OffsetRun(4, 5, ingested_at=995 * SECOND),))
+    found = with_later(known, [rejected, partition(number=1)])
+    both = partition(ingested_at=995 * SECOND, heard_at=7, runs=(replace(run, last=5),))
+    assert found == (
+        replace(both, format="canal, maxwell"),
+        partition("shop.b"),
+        partition(number=1),
+    )
+    earlier = replace(partition(place="4"), committed_at=None, heard_at=9)
+    found = with_later(known[:1], [earlier])[0]
+    assert (found.place, found.committed_at, found.heard_at) == ("5", 900 * SECOND, 9)
+
+
+def test_runs_of_offsets_become_one_where_nothing_is_missing():
+    gap = partition(place="9", runs=(OffsetRun(0, 3, "5", 5), OffsetRun(6, 7, "9", 9, 6)))
+    before = gap.up_to_gap(None)
+    assert (before.place, before.committed_at, before.missing) == ("5", 5, 4)
+    # What lies behind a gap came before the moment.
+    assert gap.up_to_gap(6) == gap
+    (filled,) = with_later([gap], [partition(place="7", runs=(OffsetRun(3, 5, "7", 7, 8),))])
+    assert filled.runs == (OffsetRun(0, 7, "9", 9, 6),)
+    assert filled.up_to_gap(None) == filled
+    late = partition(runs=(OffsetRun(7, 7, "7", 7, 7),))
+    assert (late.up_to_gap(None).place, late.up_to_gap(None).missing) == (None, 0)
+
+
+def test_of_many_runs_the_first_are_kept():
+    many = [partition(runs=(OffsetRun(n, n),)) for n in range(0, 4 * RUNS_KEPT, 2)]
+    (found,) = with_later([], many)
+    assert (len(found.runs), found.has_more_runs) == (RUNS_KEPT, True)
+    assert found.up_to_gap(None).missing == 1
+    (filled,) = with_later([found], [partition(runs=(OffsetRun(0, 4 * RUNS_KEPT),))])
+    assert filled.has_lost_runs and not found.has_lost_runs
+
+
 def test_an_extract_is_of_the_source_of_its_table():
     source = only_source([partition()], extracts={"extract:shop.a": "shop.a", "extract:z": "z"})
     assert source.topics == ("extract:shop.a", "shop.a")
@@ -153,14 +205,20 @@ def test_gold_moves_once_it_has_merged():
 
 
 def test_what_a_run_leaves_is_read_again():
-    state = State(3, 4, "r", (Complete("shop", ("t", "u"), True, "8", 5, "x", "t", None, 2),))
-    assert read_state(state.text()) == state
+    sources = (Complete("shop", ("t", "u"), True, "8", 5, "x", "t", None, 2),)
+    partitions = (partition(runs=(OffsetRun(0, 7, "5"),)), partition("shop.b", None))
+    kept = (OpenGroup("8", "9", 5, "t", 2), OpenGroup("8", "8", None, None, 2))
+    state = State(3, 4, 2, "r", sources, partitions, (Asked("shop", "8", None, 2, kept),))
+    for each in (state, replace(state, asked=(Asked("shop", None, 3, 2, None),))):
+        assert read_state(each.text()) == each
     for text in (
         None,
         "",
         "{}",
         "[1]",
-        '{"version": 1, "events": 1, "routes": "", "sources": [{}]}',
+        '{"version": 1, "events": 1, "read": 1, "routes": "", "sources": [{}]}',
+        # As an earlier release has left it.
+        '{"version": 1, "events": 1, "routes": "", "sources": []}',
     ):
         assert read_state(text) is None
 
@@ -201,10 +259,13 @@ def events(silver, rows):
     """Let silver.events have rows of (topic, partition, offset, kind, sequence, second, txn)."""
     listed = ", ".join(
         f"('{t}', {p}, {o}L, '{kind}', {quoted(place)}, timestamp_seconds({second}), {quoted(tx)}, "
-        f"timestamp_seconds({o}))"
+        f"timestamp_seconds({o}), {o}L, 'maxwell')"
         for t, p, o, kind, place, second, tx in rows
     )
-    names = "topic, partition, offset, kind, sequence, committed_at, transaction_id, ingested_at"
+    names = (
+        "topic, partition, offset, kind, sequence, committed_at, transaction_id, ingested_at, "
+        "bronze_version, format"
+    )
     silver.sql(
         f"create or replace view silver.events as select * from values {listed} as e ({names})"
     )
@@ -214,9 +275,14 @@ def quoted(text):
     return "cast(null as string)" if text is None else f"'{text}'"
 
 
-def complete(silver, bound, heard="cast(null as bigint)", floor="", is_by_time="false"):
+def complete(
+    silver, bound, heard="cast(null as bigint)", floor="", is_by_time="false", version=-1, kept=""
+):
     limits = f"('t', 's', {is_by_time}, '{floor}', {quoted(bound)}, {heard})"
-    rows = silver.sql(sql.complete_places(limits, "true")).collect()
+    outcomes = sql.outcomes_where(f"bronze_version >= {version}")
+    groups = silver.sql(sql.groups_of_changes(limits, f"({outcomes})", kept))
+    groups.createOrReplaceTempView("groups_of_changes")
+    rows = silver.sql(sql.complete_places()).collect()
     return Found(*rows[0][1:]) if rows else None
 
 
@@ -234,17 +300,30 @@ def test_a_transaction_is_not_cut_in_two(silver):
         ],
     )
     # Up to the bound all is there, but of b more may come.
-    assert complete(silver, "21") == Found(None, "20", 2 * SECOND, 1 * SECOND, "30")
-    assert complete(silver, "30") == Found(None, "30", 3 * SECOND, 2 * SECOND, "30")
+    assert complete(silver, "21") == Found(None, "20", 2 * SECOND, 1 * SECOND, "30", 20, 2)
+    assert complete(silver, "30") == Found(None, "30", 3 * SECOND, 2 * SECOND, "30", 30, 1)
     # Nobody is waited for.
     assert complete(silver, None) == Found(None, None, None, 3 * SECOND, "30")
     # What was committed when a mark was written may have more of its time.
-    assert complete(silver, None, 2 * SECOND) == Found("20", "20", 2 * SECOND, SECOND, "30")
+    assert complete(silver, None, 2 * SECOND) == Found("20", "20", 2 * SECOND, SECOND, "30", 20, 2)
     assert complete(silver, None, 4 * SECOND) == Found(None, None, None, 3 * SECOND, "30")
     assert complete(silver, "30", floor="21").cut == "30"
     assert complete(silver, "30", floor="31") is None
+    assert complete(silver, "30", version=31) is None
     by_time = complete(silver, place_of_time(2 * SECOND), is_by_time="true")
     assert by_time.cut == place_of_time(2 * SECOND)
+
+
+def test_what_an_earlier_run_has_kept_counts_as_what_is_read_again(silver):
+    log = [change("10", 1, "a"), change("20", 2, "b"), change("21", 2, "b"), change("30", 3, "c")]
+    events(silver, log)
+    assert complete(silver, "21").cut == "20"
+    silver_knows = complete(silver, "30", floor="20")
+    left = silver.sql(sql.groups_from_cuts("('s', '30')")).collect()
+    assert [OpenGroup(*row[1:]) for row in left] == [OpenGroup("30", "30", 3 * SECOND, "c", 30)]
+    # Of b one change came in the later run, and the other was kept.
+    kept = "('s', '30', cast(null as bigint), '20', '20', 2000000L, 'b', 20L)"
+    assert complete(silver, "30", floor="20", version=21, kept=kept) == silver_knows
 
 
 def test_changes_of_one_time_stay_together(silver):
@@ -285,22 +364,53 @@ def test_a_partition_is_as_far_as_its_offsets_have_come(silver):
         ],
     )
 
-    def told(let_go_before):
-        listed = ", ".join(f"('t', {number}, {let_go_before})" for number in range(3))
-        rows = silver.sql(sql.progress_without_gaps(listed)).collect()
-        return {row.partition: (row.missing, row.place, row.committed_at) for row in rows}
+    outcomes = sql.outcomes_and_removed_messages("('t', 0), ('t', 1), ('t', 2)")
+    silver.sql(outcomes).createOrReplaceTempView("outcomes")
+    rows = silver.sql(sql.runs_of_offsets("outcomes", 2)).collect()
 
-    assert told("cast(null as bigint)") == {
+    def told(let_go_before):
+        found = {}
+        for number in range(3):
+            runs = tuple(OffsetRun(*row[2:]) for row in rows if row.partition == number)
+            got = Partition("t", number, "maxwell", "99", 9, runs=runs).up_to_gap(let_go_before)
+            found[number] = got.missing, got.place, got.committed_at
+        return found
+
+    assert told(None) == {
         0: (2, "11", 2 * SECOND),
         1: (5, "24", 4 * SECOND),
         2: (0, None, None),
     }
     # What is missing before a message that came five seconds after 1970 is let go.
     assert told(5 * SECOND) == {
-        0: (5, "14", 5 * SECOND),
+        0: (None, "99", 9),
         1: (5, "24", 4 * SECOND),
         2: (0, None, None),
     }
+
+
+def test_how_far_partitions_are_is_told_by_silver_or_by_what_is_new(silver):
+    silver.sql("create or replace view bronze.landed_files as select 't' as topic, 1 as partition")
+    rows = [
+        ("t", 0, 0, "row_change", "10", 1, None),
+        ("t", 0, 1, "heartbeat", None, 3, None),
+        # The lines of a file.
+        ("t", 1, 0, "truncate", "12", 2, None),
+        ("t", 1, 1, "rejected", None, 9, None),
+    ]
+    events(silver, rows)
+    silver.sql(
+        "create or replace view silver.outcome_counts as select *, sequence as last_sequence, "
+        "struct(committed_at) as last_commit, ingested_at as last_ingested_at from silver.events"
+    )
+    silver.sql(sql.outcomes_where("bronze_version > -1")).createOrReplaceTempView("new_outcomes")
+    expected = {
+        Partition("t", 0, "maxwell", "10", SECOND, 3 * SECOND, SECOND, True),
+        Partition("t", None, "maxwell", "12", 2 * SECOND, None, SECOND, True),
+    }
+    for outcomes in (sql.all_outcomes(), "new_outcomes"):
+        found = silver.sql(sql.progress_of_partitions(outcomes)).collect()
+        assert {Partition(*row) for row in found} == expected
 
 
 def test_rows_of_the_table_are_written_as_they_are(silver):

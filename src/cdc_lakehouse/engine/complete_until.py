@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any
 
+from cdc_lakehouse.engine.partitions import OffsetRun, Partition
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.sql import quoted
 
@@ -138,28 +139,92 @@ class Moment:
 
 
 @dataclass(frozen=True)
+class OpenGroup:
+    """Changes of one commit time and transaction that are not complete; `version` is of bronze."""
+
+    first_place: str
+    last_place: str
+    committed_at: int | None
+    transaction_id: str | None
+    version: int
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the changes of a source were asked, and what of them is not complete.
+
+    Attributes:
+        bound, heard: as of a source.
+        open_version: the first commit of bronze.messages with a change that is not complete.
+        open_groups: all such changes; None if they are too many to be kept.
+    """
+
+    source: str
+    bound: str | None
+    heard: int | None
+    open_version: int | None
+    open_groups: tuple[OpenGroup, ...] | None
+
+
+@dataclass(frozen=True)
 class State:
     """What a run has left: the rows of a version of the table, and what they are made of.
 
-    `events` is the version of the change log, `routes` a name for the lines of seeds/topics.csv.
+    Attributes:
+        events: the version of the change log.
+        read: up to which commit of bronze.messages it had read then.
+        routes: a name for the lines of seeds/topics.csv.
+        partitions: how far they have come, whatever is missing of them.
+        asked: what each source was asked.
     """
 
     version: int
     events: int
+    read: int | None
     routes: str
     sources: tuple[Complete, ...]
+    partitions: tuple[Partition, ...] = ()
+    asked: tuple[Asked, ...] = ()
 
     def text(self) -> str:
         """Return it as a text for `read_state`."""
-        return json.dumps(vars(self) | {"sources": [asdict(each) for each in self.sources]})
+        rows = {name: [asdict(each) for each in vars(self)[name]] for name in ROWS}
+        return json.dumps(vars(self) | rows)
+
+
+# The attributes of a state that are rows.
+ROWS = ("sources", "partitions", "asked")
 
 
 def read_state(text: str | None) -> State | None:
     """Return what a run has left as a text; None if there is none that can be read."""
     try:
         said = json.loads(text or "")
-        rows = [Complete(**row | {"topics": tuple(row["topics"])}) for row in said["sources"]]
-        return State(said["version"], said["events"], said["routes"], tuple(rows))
+        sources = [Complete(**row | {"topics": tuple(row["topics"])}) for row in said["sources"]]
+        partitions = [
+            Partition(**row | {"runs": tuple(OffsetRun(**run) for run in row["runs"])})
+            for row in said["partitions"]
+        ]
+        asked = [
+            Asked(
+                **row
+                | {
+                    "open_groups": None
+                    if row["open_groups"] is None
+                    else tuple(OpenGroup(**group) for group in row["open_groups"])
+                }
+            )
+            for row in said["asked"]
+        ]
+        return State(
+            said["version"],
+            said["events"],
+            said["read"],
+            said["routes"],
+            tuple(sources),
+            tuple(partitions),
+            tuple(asked),
+        )
     except (ValueError, TypeError, KeyError):
         return None
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass
 
 from cdc_lakehouse.engine.complete_until import Complete
+from cdc_lakehouse.engine.partitions import Partition
 from cdc_lakehouse.routes import EXTRACT_TOPIC, Routes
 
 # The formats whose `sequence` is a place in the log of the whole source. All others are placed by
@@ -29,47 +30,6 @@ SECOND = 1_000_000
 
 
 @dataclass(frozen=True)
-class Partition:
-    """What a partition has delivered; times are microseconds since 1970.
-
-    Attributes:
-        format: of its messages, several with commas; empty of those that nobody has routed.
-        number: None of the line files of a topic: each of them has come whole.
-        place, committed_at: of its latest change, in the order of the log and by the time.
-        heard_at: of its latest heartbeat or mark of a transaction.
-        ingested_at: when something came last.
-        has_changes: whether it brings changes at all; rejected messages may be some.
-        missing: the first offset that has not come, while later ones have.
-    """
-
-    topic: str
-    number: int | None
-    format: str = ""
-    place: str | None = None
-    committed_at: int | None = None
-    heard_at: int | None = None
-    ingested_at: int | None = None
-    has_changes: bool = False
-    missing: int | None = None
-
-    @property
-    def name(self) -> str:
-        """How a person names it."""
-        return self.topic if self.number is None else f"{self.topic}/{self.number}"
-
-    def place_in(self, is_by_time: bool) -> str:
-        """Up to where it has come; an empty text if that is before every change."""
-        if is_by_time:
-            return "" if self.committed_at is None else place_of_time(self.committed_at)
-        return self.place or ""
-
-    @property
-    def is_heard_later(self) -> bool:
-        """Whether a heartbeat or a mark came after its latest change."""
-        return self.heard_at is not None and self.heard_at > (self.committed_at or 0)
-
-
-@dataclass(frozen=True)
 class Found:
     """What the changes of a source from its floor on tell.
 
@@ -80,6 +40,8 @@ class Found:
         open_since: when the first change from there on was committed.
         last_commit: the time of the latest change before it.
         last_place: the latest place of all.
+        open_version: the first commit of bronze.messages with a change that is not complete.
+        open_groups: how many transactions, or parts of them, are not.
     """
 
     heard_place: str | None = None
@@ -87,6 +49,8 @@ class Found:
     open_since: int | None = None
     last_commit: int | None = None
     last_place: str | None = None
+    open_version: int | None = None
+    open_groups: int = 0
 
 
 @dataclass(frozen=True)
@@ -175,11 +139,6 @@ class Source:
             lacks = "with a commit time" if self.is_by_time else "with a place in the log"
             return holder, f"a change {lacks} from {holder.name}"
         return holder, f"the next message of {holder.name}"
-
-
-def place_of_time(microseconds: int) -> str:
-    """Return a commit time as a text that sorts; SQL makes the same of a column."""
-    return f"{max(microseconds, 0):020}"
 
 
 def with_expected(

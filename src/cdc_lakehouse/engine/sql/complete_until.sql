@@ -2,25 +2,83 @@
 {%- set MARKS = "('heartbeat', 'transaction_begin', 'transaction_end')" -%}
 
 {#-
-    How far each partition has come; a row per topic and partition. The line files of a topic have one row together, without a number.
-    Of a topic whose route has changed `format` lists several, whose places cannot be compared.
+    How far each partition has come by outcomes; a row per topic and partition. The line files of a topic have one row together,
+    without a number. Of a topic whose route has changed `format` lists several, whose places cannot be compared.
 -#}
-{% macro progress_of_partitions() -%}
+{% macro progress_of_partitions(outcomes) -%}
     select
-        counts.topic,
-        if(files.partition is null, counts.partition, null) as partition,
-        array_join(array_sort(collect_set(counts.format) filter (where counts.format <> 'unrouted')), ', ') as format,
-        max(counts.last_sequence) filter (where counts.kind in {{ CHANGES }}) as place,
-        unix_micros(max(counts.last_commit.committed_at) filter (where counts.kind in {{ CHANGES }})) as committed_at,
-        unix_micros(max(counts.last_commit.committed_at) filter (where counts.kind in {{ MARKS }})) as heard_at,
-        unix_micros(max(counts.last_ingested_at)) as ingested_at,
-        bool_or(counts.kind in {{ CHANGES }} or counts.kind = 'rejected') as has_changes
-    from silver.outcome_counts as counts
+        outcomes.topic,
+        if(files.partition is null, outcomes.partition, null) as partition,
+        array_join(array_sort(collect_set(format) filter (where format <> 'unrouted')), ', ') as format,
+        max(sequence) filter (where kind in {{ CHANGES }} and committed_at is not null) as place,
+        unix_micros(max(committed_at) filter (where kind in {{ CHANGES }})) as committed_at,
+        unix_micros(max(committed_at) filter (where kind in {{ MARKS }})) as heard_at,
+        unix_micros(max(ingested_at)) as ingested_at,
+        bool_or(kind in {{ CHANGES }} or kind = 'rejected') as has_changes
+    from {{ outcomes }} as outcomes
     left join (
         select distinct topic, partition from bronze.landed_files where partition is not null
     ) as files
-        on counts.topic = files.topic and counts.partition = files.partition
-    group by counts.topic, if(files.partition is null, counts.partition, null)
+        on outcomes.topic = files.topic and outcomes.partition = files.partition
+    group by outcomes.topic, if(files.partition is null, outcomes.partition, null)
+{%- endmacro %}
+
+{#- All outcomes, as silver has summed them up; their offsets are not told. -#}
+{% macro all_outcomes() -%}
+    (
+        select
+            topic, partition, format, kind, last_sequence as sequence, last_commit.committed_at, last_ingested_at as ingested_at
+        from silver.outcome_counts
+    )
+{%- endmacro %}
+
+{#- The outcomes of some messages. -#}
+{% macro outcomes_where(condition) -%}
+    select
+        topic, partition, offset, format, kind, sequence, committed_at, ingested_at, transaction_id, bronze_version
+    from silver.events
+    where {{ condition }}
+{%- endmacro %}
+
+{#- The outcomes of partitions, and as one more kind the messages of them that were removed: they have come, too. -#}
+{% macro outcomes_and_removed_messages(partitions) -%}
+    {{ outcomes_where('(topic, partition) in (' ~ partitions ~ ')') }}
+    union all
+    select
+        topic, partition, explode(sequence(first_offset, last_offset)), null, 'removed', null, null, removed_at, null, null
+    from bronze.removed_messages
+    where (topic, partition) in ({{ partitions }})
+{%- endmacro %}
+
+{#- The last offset of each partition that has all before it. -#}
+{% macro partitions_without_gaps() -%}
+    select topic, partition, max(last_offset) as last_offset
+    from silver.message_counts
+    group by topic, partition
+    having sum(bitmap_count(offsets)) > max(last_offset)
+{%- endmacro %}
+
+{#- Runs of offsets without a gap, in their order, with what the changes in each tell; the first of each partition. -#}
+{% macro runs_of_offsets(outcomes, most) -%}
+    select topic, partition, first_offset, last_offset, place, committed_at, ingested_at
+    from (
+        select
+            topic,
+            partition,
+            min(offset) as first_offset,
+            max(offset) as last_offset,
+            max(sequence) filter (where kind in {{ CHANGES }} and committed_at is not null) as place,
+            unix_micros(max(committed_at) filter (where kind in {{ CHANGES }})) as committed_at,
+            unix_micros(min(ingested_at)) as ingested_at,
+            row_number() over (partition by topic, partition order by min(offset)) as number
+        from (
+            select *, offset - dense_rank() over (partition by topic, partition order by offset) as run
+            from {{ outcomes }}
+        )
+        group by topic, partition, run
+    )
+    where number <= {{ most }}
+    order by topic, partition, number
 {%- endmacro %}
 
 {#- The topics of full extracts, each with the topics that carry changes of its table. -#}
@@ -36,89 +94,53 @@
     group by extracts.topic
 {%- endmacro %}
 
-{#- The partitions that lack an offset below their last one. -#}
-{% macro partitions_with_gaps() -%}
-    select topic, partition
-    from silver.message_counts
-    group by topic, partition
-    having sum(bitmap_count(offsets)) <= max(last_offset)
-{%- endmacro %}
-
 {#-
-    How far partitions have come without a gap. Removed messages have come; a gap is let go once what is behind it came before a
-    moment. `missing` is the first offset that has not come.
+    The changes of each source from its floor on that share a commit time and a transaction, as one row; a limit is a row per topic.
+    `open_groups` are such rows that an earlier run has kept.
 -#}
-{% macro progress_without_gaps(partitions) -%}
-    with asked as (
-        select topic, partition, timestamp_micros(let_go_before) as let_go_before
-        from values {{ partitions }} as asked (topic, partition, let_go_before)
-    ),
-    offsets as (
-        select events.topic, events.partition, offset, kind, sequence, committed_at, ingested_at <= let_go_before as is_let_go
-        from silver.events as events
-        inner join asked
-            on events.topic = asked.topic and events.partition = asked.partition
-        union all
-        select
-            removed.topic, removed.partition, explode(sequence(first_offset, last_offset)), 'removed', null, null,
-            removed_at <= let_go_before
-        from bronze.removed_messages as removed
-        inner join asked
-            on removed.topic = asked.topic and removed.partition = asked.partition
-    ),
-    begun as (
-        select
-            *,
-            coalesce(max(if(is_let_go, offset, null)) over (partition by topic, partition), -1) + 1 as begin
-        from offsets
-    ),
-    numbered as (
-        select
-            *,
-            offset < begin
-            or offset - begin = dense_rank() over (partition by topic, partition, offset >= begin order by offset) - 1 as is_whole
-        from begun
-    )
+{% macro groups_of_changes(limits, outcomes, open_groups) -%}
     select
-        topic,
-        partition,
-        coalesce(max(offset) filter (where is_whole), -1) + 1 as missing,
-        max(sequence) filter (where is_whole and kind in {{ CHANGES }} and committed_at is not null) as place,
-        unix_micros(max(committed_at) filter (where is_whole and kind in {{ CHANGES }})) as committed_at
-    from numbered
-    group by topic, partition
+        source,
+        any_value(bound) as bound,
+        any_value(heard) as heard,
+        committed_at,
+        transaction_id,
+        min(place) as first_place,
+        max(place) as last_place,
+        min(bronze_version) as version
+    from (
+        select
+            limits.*,
+            {{ place_of_change('limits.is_by_time', 'outcomes.sequence', 'outcomes.committed_at') }} as place,
+            outcomes.committed_at,
+            outcomes.transaction_id,
+            outcomes.bronze_version
+        from {{ outcomes }} as outcomes
+        inner join values {{ limits }} as limits (topic, source, is_by_time, floor, bound, heard)
+            on outcomes.topic = limits.topic
+        where outcomes.kind in {{ CHANGES }}
+    )
+    where place >= floor
+    group by source, committed_at, transaction_id
+    {%- if open_groups %}
+    union all
+    select source, bound, heard, timestamp_micros(committed_at), transaction_id, first_place, last_place, version
+    from values {{ open_groups }} as kept (source, bound, heard, first_place, last_place, committed_at, transaction_id, version)
+    {%- endif %}
 {%- endmacro %}
 
 {#-
-    Where the transactions of each source are complete, by its changes from a floor on: those are that have no change at the bound
+    Where the transactions of each source are complete, by its `groups_of_changes`: those are that have no change at the bound
     or behind it, as none has that was committed when a mark was written that is waited for. What shares its commit time or its
     transaction with a change behind the bound is not complete.
 -#}
-{% macro complete_places(limits, is_new) -%}
-    with limits as (
-        select * from values {{ limits }} as limits (topic, source, is_by_time, floor, bound, heard)
-    ),
-    placed as (
-        select
-            limits.*,
-            {{ place_of_change('limits.is_by_time', 'events.sequence', 'events.committed_at') }} as place,
-            events.committed_at,
-            events.transaction_id
-        from silver.events as events
-        inner join limits
-            on events.topic = limits.topic
-        where events.kind in {{ CHANGES }} and ({{ is_new }})
-    ),
-    changes as (
-        select * from placed
-        where place >= floor
-    ),
-    bounds as (
+{% macro complete_places() -%}
+    with bounds as (
         select
             source,
-            min(place) filter (where unix_micros(committed_at) >= heard) as heard_place,
-            least(any_value(bound), min(place) filter (where unix_micros(committed_at) >= heard)) as bound
-        from changes
+            min(first_place) filter (where unix_micros(committed_at) >= heard) as heard_place,
+            least(any_value(bound), min(first_place) filter (where unix_micros(committed_at) >= heard)) as bound
+        from groups_of_changes
         group by source
     ),
     without_open_times as (
@@ -134,27 +156,38 @@
         changes.source,
         any_value(heard_place) as heard_place,
         any_value(cut) as cut,
-        unix_micros(min(committed_at) filter (where place >= cut)) as open_since,
-        unix_micros(max(committed_at) filter (where cut is null or place < cut)) as last_commit,
-        max(place) as last_place
-    from changes
+        unix_micros(min(committed_at) filter (where last_place >= cut)) as open_since,
+        unix_micros(max(committed_at) filter (where cut is null or last_place < cut)) as last_commit,
+        max(last_place) as last_place,
+        min(version) filter (where last_place >= cut) as open_version,
+        count_if(last_place >= cut) as open_groups
+    from groups_of_changes as changes
     inner join cuts
         on changes.source = cuts.source
     group by changes.source
 {%- endmacro %}
 
-{#- Bounds taken back to the first of the `changes` that share a column with one at the bound or behind it. -#}
+{#- Bounds taken back to the first of the changes that share a column with one at the bound or behind it. -#}
 {% macro bounds_before_what_is_open(bounds, column) -%}
-    select bounds.source, any_value(heard_place) as heard_place, least(any_value(bound), min(first_place)) as bound
+    select bounds.source, any_value(heard_place) as heard_place, least(any_value(bound), min(alike.first_place)) as bound
     from {{ bounds }} as bounds
     left join (
-        select source, min(place) as first_place, max(place) as last_place
-        from changes
+        select source, min(first_place) as first_place, max(last_place) as last_place
+        from groups_of_changes
         where {{ column }} is not null
         group by source, {{ column }}
     ) as alike
         on bounds.source = alike.source and last_place >= bound
     group by bounds.source
+{%- endmacro %}
+
+{#- What is not complete before the cuts of sources. -#}
+{% macro groups_from_cuts(cuts) -%}
+    select changes.source, first_place, last_place, unix_micros(committed_at) as committed_at, transaction_id, version
+    from groups_of_changes as changes
+    inner join values {{ cuts }} as cuts (source, cut)
+        on changes.source = cuts.source
+    where last_place >= cut
 {%- endmacro %}
 
 {#- The place of a change in its source: that in the log, else its commit time. A change without a time is before all others. -#}

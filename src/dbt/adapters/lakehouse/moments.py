@@ -11,7 +11,12 @@ from dbt.adapters.base.relation import BaseRelation
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 
-from cdc_lakehouse.delta.log import is_table, last_commit, read_beside, write_beside
+from cdc_lakehouse.delta.log import (
+    is_table,
+    last_commit,
+    read_beside,
+    write_beside,
+)
 from cdc_lakehouse.delta.statements import create_table
 from cdc_lakehouse.engine import change_log
 from cdc_lakehouse.engine.complete_until import (
@@ -27,21 +32,12 @@ from cdc_lakehouse.engine.complete_until import (
 from cdc_lakehouse.engine.fixed_names import EVENTS, GOLD
 from cdc_lakehouse.engine.gold_relations import storage_of
 from cdc_lakehouse.engine.progress import (
-    AFTER,
     SECOND,
-    Found,
-    Partition,
-    Source,
-    let_go_before,
-    sources_of,
-    with_expected,
 )
-from cdc_lakehouse.engine.rendering import sql
-from cdc_lakehouse.ingest.kafka.checkpoint import partitions_read
-from cdc_lakehouse.routes import EXTRACT_TOPIC, Routes, read_routes
-from cdc_lakehouse.sql import quoted
+from cdc_lakehouse.routes import Routes, read_routes
 from dbt.adapters.lakehouse.connections import short_errors
 from dbt.adapters.lakehouse.marks import Marks
+from dbt.adapters.lakehouse.progress import Progress
 from dbt.adapters.lakehouse.tables import Tables, folder_of, tell
 
 # What is read to tell how far partitions have come.
@@ -112,14 +108,15 @@ class Moments:
     def _move(self, routes: Routes, models: list[Mapping[str, Any]], built: set[str]) -> None:
         self.ensure()
         events = self.tables.snapshot(self.tables.events).version()
+        read = self.marks.mark(self.tables.events, change_log.MESSAGES).version
         known = self._known(events)
-        sources = known.sources
+        state = known
         is_same = (known.events, known.routes) == (events, routes.digest)
         if not is_same or any(r.idle_after for r in routes.in_precedence()):
             little = self.tables.has_little_since(self.tables.events, None)
             self.tables.compile_queries(not little)
-            sources = tuple(self._complete(routes, known.sources))
-        read = self.marks.mark(self.tables.events, change_log.MESSAGES).version
+            state = Progress(self.tables, known, routes).after(events, read)
+        sources = state.sources
         others = [model for model in models if model["unique_id"] not in built]
         waiting = [model for model in others if not self._has_merged(model, read)]
         if not waiting and read is not None:
@@ -136,7 +133,7 @@ class Moments:
         path = folder_of(self.table)
         version = last_commit(path)
         assert version is not None  # it was made above
-        state = State(version, events, routes.digest, sources)
+        state = replace(state, version=version, sources=sources)
         write_beside(self.tables.spark, path, FILE, state.text())
 
     def _write(self, sources: tuple[Complete, ...]) -> bool:
@@ -157,10 +154,10 @@ class Moments:
         version = last_commit(path)
         if left and left.events > events:
             tell(f"{TABLE} begins again: silver.events was restored or made again.")
-            return State(NEVER, NEVER, "", ())
+            return State(NEVER, NEVER, None, "", ())
         if left and left.version == version:
             return left
-        return State(NEVER, NEVER, "", self._rows())
+        return State(NEVER, NEVER, None, "", self._rows())
 
     def _rows(self) -> tuple[Complete, ...]:
         times = ", ".join(
@@ -183,74 +180,3 @@ class Moments:
             return read is not None
         kept = change_log.read_kept(self.tables.spark, folder_of(self.tables.events))
         return kept is not None and kept.changes_since(read) == []
-
-    def _complete(self, routes: Routes, known: tuple[Complete, ...]) -> list[Complete]:
-        now = int(time.time() * SECOND)
-        rows = self.tables.rows(sql.progress_of_partitions())
-        found = [Partition(row.topic, row.partition, *row[2:]) for row in rows]
-        extracts = {}
-        if any(p.topic.startswith(EXTRACT_TOPIC) for p in found):
-            extracts = {
-                row.extract: row.topic for row in self.tables.rows(sql.topics_of_extracts())
-            }
-        found = [p for p in found if not p.topic.startswith(EXTRACT_TOPIC)]
-        read = partitions_read()
-        found = self._without_gaps(found, routes, now, read.keys())
-        sources = sources_of(with_expected(found, routes, read), routes, now, known, extracts)
-        places = self._places(sources)
-        return [source.complete(places.get(source.name)) for source in sources]
-
-    def _without_gaps(
-        self, partitions: list[Partition], routes: Routes, now: int, read: Iterable[tuple[str, int]]
-    ) -> list[Partition]:
-        """Take back the place of a partition to where an offset has not come.
-
-        Kafka gives the offsets of a partition in their order, and those that it has not are gone.
-        """
-        asked = {(p.topic, p.number) for p in partitions if p.number is not None} - set(read)
-        if not asked:
-            return partitions
-        gaps = asked.intersection(map(tuple, self.tables.rows(sql.partitions_with_gaps())))
-        if not gaps:
-            return partitions
-        listed = ", ".join(
-            f"({quoted(topic)}, {number}, {_number(let_go_before(topic, routes, now))})"
-            for topic, number in sorted(gaps)
-        )
-        rows = self.tables.rows(sql.progress_without_gaps(listed))
-        told = {(row.topic, row.partition): row for row in rows}
-        return [
-            _up_to_gap(p, told[p.topic, p.number]) if (p.topic, p.number) in told else p
-            for p in partitions
-        ]
-
-    def _places(self, sources: list[Source]) -> dict[str, Found]:
-        asked = [source for source in sources if source.bound != ""]
-        if not asked:
-            return {}
-        limits = ", ".join(
-            f"({quoted(topic)}, {quoted(s.name)}, {str(s.is_by_time).lower()}, {quoted(s.floor)}, "
-            f"{_text(s.bound)}, {_number(s.heard)})"
-            for s in asked
-            for topic in s.topics
-        )
-        # Files are left out by their statistics where all are behind what is known.
-        logged = min((s.floor for s in asked if not s.is_by_time), default=None)
-        timed = min((int(s.floor.rstrip(AFTER) or 0) for s in asked if s.is_by_time), default=None)
-        is_new = [] if logged is None else [f"events.sequence >= {quoted(logged)}"]
-        is_new += [] if timed is None else [f"events.committed_at >= timestamp_micros({timed})"]
-        rows = self.tables.rows(sql.complete_places(limits, " or ".join(is_new)))
-        return {row.source: Found(*row[1:]) for row in rows}
-
-
-def _text(value: str | None) -> str:
-    return "cast(null as string)" if value is None else quoted(value)
-
-
-def _number(value: int | None) -> str:
-    return "cast(null as bigint)" if value is None else f"{value}L"
-
-
-def _up_to_gap(partition: Partition, row: Any) -> Partition:
-    """What a partition has delivered before the first offset that has not come, if one has not."""
-    return replace(partition, place=row.place, committed_at=row.committed_at, missing=row.missing)
