@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 10
-# Of the tests that are `full`: 2/3 is the second of three parts that take as long.
+# Of the tests that are `full`: 2/5 is the second of five parts that take as long.
 SHARE ?= 1/1
 SQLFLUFF := sqlfluff lint --processes 0
 PIP := pip install --quiet --disable-pip-version-check --constraint constraints.txt
