@@ -306,9 +306,10 @@ def pytest_collection_modifyitems(config, items):
     tests = defaultdict(list)
     for item in items:
         tests[item.path.name].append(item.nodeid.partition("::")[2])
-    modules = share_of(tests, read(), config.getoption("--share"))
+    kept = read()
+    modules = share_of(tests, kept, config.getoption("--share"))
     config.hook.pytest_deselected(items=[i for i in items if i.path.name not in modules])
-    places = {name: place for place, name in enumerate(longest_first(sorted(modules), read()))}
+    places = {name: place for place, name in enumerate(longest_first(sorted(modules), kept))}
     items[:] = sorted(
         (item for item in items if item.path.name in modules),
         key=lambda item: places[item.path.name],
