@@ -60,7 +60,7 @@ def write_project(project, formats, tables, idle_after=""):
             described += YAML.format(name=name)
     marts = project / "models" / "marts"
     marts.mkdir(exist_ok=True)
-    for name in (f"{formats[0]}_{table}" for table in tables):
+    for name in (f"{next(iter(formats))}_{table}" for table in tables):
         (marts / f"{name}_mart.sql").write_text(MART.format(name=name))
     (folder / "_bank.yml").write_text(f"models:{described}")
     lines = [f"bank.{kind},{kind},,,,,{kind},{idle_after}" for kind in formats]
