@@ -7,7 +7,9 @@ import random
 import pytest
 from bank import FORMATS, TABLES, Bank, complete_transactions
 from conftest import copy_project
+from encoders.project import remove_gold
 from faults import DBT, LAKEHOUSE, Place, kill_at, run
+from serving import Served
 from shop import write_messages
 
 from cdc_lakehouse.engine.complete_until import TABLE
@@ -68,6 +70,9 @@ def write_project(project, formats, tables, idle_after=""):
     (project / "seeds" / "topics.csv").write_text("\n".join([header, *lines, ""]))
 
 
+COLUMNS = ("name", "id", "value")
+
+
 def all_rows(kind, tables):
     """The query of all rows of a bank at the moment, in one statement, as (table, id, value)."""
     selects = [f"select '{t}' as name, id, value from gold.{kind}_{t}_complete" for t in tables]
@@ -101,13 +106,15 @@ class Delivery:
         for batch in self.batches:
             generator.shuffle(batch)
 
-    def land(self, lakehouse, landing, number):
-        rows = []
-        for kind, partition, offset, value, change in self.batches[number]:
-            rows.append((f"bank.{kind}", partition, offset, value))
+    def rows(self, number):
+        """Return a batch as it lands, and remember that it was delivered."""
+        for kind, partition, offset, _, change in self.batches[number]:
             self.delivered[kind].append((partition, offset, change))
-        write_messages(landing / f"{number}.parquet", rows)
-        lakehouse.ingest(landing)
+        return [(f"bank.{kind}", *row[:3]) for kind, *row in self.batches[number]]
+
+    def complete(self, kind):
+        """Return how many transactions are complete in what was delivered."""
+        return complete_transactions(self.delivered[kind], PARTITIONS)
 
 
 READ = ("events", "row_images", "outcome_counts", "message_counts", "gold.bank")
@@ -146,7 +153,8 @@ class Lab:
         lakehouse.dbt("seed")
 
     def land(self, number):
-        self.delivery.land(self.lakehouse, self.landing, number)
+        write_messages(self.landing / f"{number}.parquet", self.delivery.rows(number))
+        self.lakehouse.ingest(self.landing)
 
     def run(self, is_read=True):
         """Let dbt run, and readers read meanwhile; then the moment is as late as it can be."""
@@ -169,10 +177,7 @@ class Lab:
 
     def complete(self):
         """How many transactions of each bank are complete in what has landed, or were before."""
-        return {
-            kind: max(self.seen[kind], complete_transactions(came, PARTITIONS))
-            for kind, came in self.delivery.delivered.items()
-        }
+        return {kind: max(seen, self.delivery.complete(kind)) for kind, seen in self.seen.items()}
 
     def sources(self):
         rows = self.lakehouse.query("select * from silver.complete_until")
@@ -263,6 +268,37 @@ def test_who_is_idle_holds_nobody_back(lab):
     assert (row["waits_for"], row["idle_partitions"]) == (None, row["partitions"])
 
 
+def write_served(project):
+    remove_gold(project)
+    write_project(project, FEW, ("accounts", "transfers"))
+
+
+def test_another_program_sees_whole_transactions_while_it_is_served(tmp_path):
+    """It asks over Thrift while `lakehouse serve` lands what arrives, and builds."""
+    kind, tables, batches = FEW[0], ("accounts", "transfers"), 2
+    bank, served = Bank(SEED, 40), Served(tmp_path, write_served)
+    delivery = Delivery({kind: bank}, batches, random.Random(SEED))
+    served.arrive("0.parquet", delivery.rows(0))
+    seen = [0]
+
+    def is_complete():
+        rows = [dict(zip(COLUMNS, row, strict=True)) for row in served.ask(all_rows(kind, tables))]
+        seen.append(check(bank, kind, rows, tables, seen[-1]))
+        return seen[-1] == delivery.complete(kind)
+
+    try:
+        served.start("files", served.landing, "--every", "1s")
+        served.wait(lambda: served.figures()["lakehouse_runs_total", "done"] >= 1)
+        served.wait(is_complete)
+        for number in range(1, batches):
+            served.arrive(f"{number}.parquet", delivery.rows(number))
+            served.wait(is_complete)
+        assert seen[-1] > 10 and len(seen) > 4
+        assert served.end() == 0
+    finally:
+        served.process.kill()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(SEED, SEED + MOMENT_SEEDS))
 def test_random_banks_of_all_formats(open_lakehouse, tmp_path, seed):
@@ -293,8 +329,7 @@ def test_a_run_that_is_killed_moves_nothing_by_half(tmp_path):
     generator, at_least = random.Random(SEED), 0
     assert run(home, project, DBT, "seed").process.returncode == 0
     for number in range(KILLS + 1):
-        rows = [(f"bank.{kind}", *row[1:4]) for row in delivery.batches[number]]
-        write_messages(landing / f"{number}.parquet", rows)
+        write_messages(landing / f"{number}.parquet", delivery.rows(number))
         assert run(home, project, LAKEHOUSE, "ingest", "files", landing).process.returncode == 0
         if number:
             place = Place(
@@ -312,5 +347,7 @@ def read_alone(home, project, bank, kind, tables, at_least):
     asked = run(home, project, LAKEHOUSE, "query", all_rows(kind, tables), "--json")
     assert asked.process.returncode == 0, asked.said
     told = json.loads(asked.said[asked.said.index("{\n") :])["rows"]
-    rows = [{"name": name, "id": int(key), "value": int(value)} for name, key, value in told]
+    rows = [
+        dict(zip(COLUMNS, (name, int(key), int(value)), strict=True)) for name, key, value in told
+    ]
     return check(bank, kind, rows, tables, at_least)

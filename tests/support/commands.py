@@ -27,12 +27,12 @@ def environment(**given):
 
 
 class Commands:
-    """A project and a lakehouse of lab.things, with the commands that a user types there."""
+    """A project and a lakehouse, of lab.things if nothing is said, with commands of a user."""
 
-    def __init__(self, home, **given):
+    def __init__(self, home, change=prepare, **given):
         self.home, self.landing, self.sent = home / "lake", home / "landing", 0
         self.landing.mkdir()
-        self.project = copy_project(home / "project", prepare)
+        self.project = copy_project(home / "project", change)
         names = {"LAKEHOUSE_DIR": self.home, "DBT_USE_COLORS": "false", "LAKEHOUSE_MEMORY": "1g"}
         names |= {"DBT_TARGET_PATH": home / "target", "DBT_LOG_PATH": home / "logs"} | given
         self.environment = environment(**names)
@@ -44,9 +44,13 @@ class Commands:
             message = change("INSERT", self.sent + 1, thing(self.sent + 1, name))
             rows.append(("lab.things", 0, self.sent, json.dumps(message).encode()))
             self.sent += 1
-        whole = self.home.with_name(f"{self.sent}.parquet")
+        self.arrive(f"{self.sent}.parquet", rows)
+
+    def arrive(self, name, rows):
+        """Let a file arrive, whole at once: it may be looked at meanwhile."""
+        whole = self.home.with_name(name)
         write_messages(whole, rows)
-        whole.rename(self.landing / whole.name)  # it may be looked at meanwhile
+        whole.rename(self.landing / name)
 
     def run(self, *command, code=0):
         """Run a command and return what it said."""
