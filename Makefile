@@ -16,9 +16,12 @@ run: .venv/.runs ## land the sample topics, build silver and gold, show what cam
 	lakehouse run files samples/landing --show
 	@test -e .venv/.archived || { lakehouse setup && touch .venv/.archived; }
 
-docs: .venv/.runs ## write the site of all tables, columns, formats and their lineage: target/docs/static_index.html
+docs: .venv/.runs ## write two sites: the pages (target/site), and all tables and columns with their lineage (target/docs)
 	dbt docs generate --static --target docs --target-path target/docs
+	@$(PIP) mkdocs
+	mkdocs build --strict
 	@echo "Open target/docs/static_index.html in a browser. It is one file, needs no server, and can be sent or copied."
+	@echo "The pages: target/site/index.html. Their search needs a server: python3 -m http.server --directory target/site"
 
 test: setup lint ## lint, the formats, the sample, the rules of the merge: some ten minutes, before each commit
 	$(PYTEST) -m "not full and not long"

@@ -37,7 +37,7 @@ HELD_ELSEWHERE = {
     "lakehouse serve": "stays up; test_serve types it",
     "select * from {{ row_images('shop_*.orders_*', 'archive.`orders.old`') }}\n":
         "a part of a model; test_source_tables has such patterns",
-    "make docs": "test_docs_site types its recipe",
+    "make docs": "test_docs_site and test_pages type its recipe",
     "dbt docs generate --static --target docs": "part of that recipe",
     "pip install cdc_lakehouse": "test_wheel installs it, and types the next two there",
     "lakehouse init shop": "test_wheel types it",
@@ -90,7 +90,8 @@ SAYS = {
         r"^dbt build, 20.* s, of which",
         r"^events +[0-9]",
     ],
-    "lakehouse docs": [r"^protection +Protecting columns$", "`lakehouse docs PAGE` prints one"],
+    "lakehouse help": [r"^  protection +Protecting columns$", "`lakehouse help PAGE` prints one"],
+    "lakehouse help gold": [r"^# Gold models$"],
     "lakehouse reroute": ["Nothing to reroute"],
     "lakehouse replay --reason not_avro": [r"^shop\.payments +not_avro +dts_avro +1$"],
     "dbt run": ["Completed successfully", r"OK created sql current_state model gold\.products2 "],

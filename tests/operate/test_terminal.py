@@ -12,7 +12,7 @@ import time
 
 import pytest
 from conftest import PROJECT
-from terminal import terminal_as_stderr
+from terminal import Terminal, terminal_as_stderr
 
 from cdc_lakehouse.console import cli, next_steps
 from cdc_lakehouse.console.overview import GoldTable, Overview, Topic
@@ -213,17 +213,45 @@ def test_what_to_type_next_is_three_commands(monkeypatch):
 
 
 def test_every_page_can_be_read_where_the_package_is_installed(capsys):
-    assert cli.main(["docs", "--json"]) == Exit.DONE
+    assert cli.main(["help", "--json"]) == Exit.DONE
     listed = json.loads(capsys.readouterr().out)
     assert set(listed["pages"]) == {path.stem for path in (PROJECT / "docs").glob("*.md")}
     assert set(listed["formats"]) == set(formats(PROJECT))
     for name in ("protection", "protection.md", "docs/protection.md"):
-        assert cli.main(["docs", name]) == Exit.DONE
+        assert cli.main(["help", name]) == Exit.DONE
         assert capsys.readouterr().out.startswith("# Protecting columns\n")
-    assert cli.main(["docs", "canal"]) == Exit.DONE
+    assert cli.main(["help", "canal"]) == Exit.DONE
     assert capsys.readouterr().out.startswith("**Written by** [Canal]")  # without dbt's marks
-    assert cli.main(["docs", "protecton"]) == Exit.NOTHING
-    assert "Did you mean protection?" in capsys.readouterr().err
+    assert cli.main(["help", "protecton"]) == Exit.NOTHING
+    said = "There is no page protecton. Did you mean protection? `lakehouse help` lists all."
+    assert capsys.readouterr().err == f"lakehouse: {said}\n"
+    assert cli.main(["help", "hist"]) == Exit.NOTHING
+    assert "Did you mean history or " in capsys.readouterr().err
+    # A command without a page says what its --help says, and the name of before still works.
+    assert cli.main(["help", "wait"]) == Exit.DONE
+    assert capsys.readouterr().out.startswith("usage: lakehouse wait ")
+    assert cli.main(["docs", "gold"]) == Exit.DONE
+    assert capsys.readouterr().out.startswith("# Gold models\n")
+
+
+def test_the_pages_are_listed_by_task(capsys):
+    assert cli.main(["help"]) == Exit.DONE
+    listed = capsys.readouterr().out
+    tasks = ["Start", "Land", "Read silver", "Model gold", "Operate", "Reference"]
+    assert re.findall(r"^(\w.*):$", listed, re.MULTILINE) == tasks
+    assert "Model gold:\n  gold            Gold models\n" in listed
+
+
+def test_a_page_is_shown_by_the_pager_at_a_terminal_alone():
+    command = [sys.executable, "-m", "cdc_lakehouse.console.cli", "help", "gold"]
+    environment = os.environ | {"PAGER": "sed s/^/page:/", "TERM": "xterm"}
+    printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert printed.stdout.startswith("# Gold models\n")
+    terminal = Terminal()
+    ends = {"stdin": terminal.slave, "stdout": terminal.slave}
+    subprocess.run(command, env=environment, **ends, check=True)
+    terminal.close()
+    assert terminal.text.startswith("page:# Gold models\r\npage:\r\n")
 
 
 def test_the_program_is_named_as_the_shell_finds_it(tmp_path, monkeypatch):

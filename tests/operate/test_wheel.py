@@ -176,11 +176,13 @@ def test_the_wheel_brings_what_it_needs(tmp_path, monkeypatch):
 def test_what_is_installed_knows_its_release_and_has_its_pages(environment, shop):
     assert environment.lakehouse("--version", cwd=shop).stdout == "lakehouse 90.1.0\n"
     assert (shop / "requirements.txt").read_text() == "cdc_lakehouse==90.1.0\n"
+    listed = environment.lakehouse("help", cwd=shop).stdout
+    assert "\nModel gold:\n  gold            Gold models\n" in listed
     # Each page that the project's README names, and how to upgrade.
-    named = re.findall(r"lakehouse docs (\w+)", (shop / "README.md").read_text())
+    named = re.findall(r"lakehouse help (\w+)", (shop / "README.md").read_text())
     assert {"formats", "protection", "upgrading"} <= set(named)
     for page in sorted({*named}):
-        done = environment.lakehouse("docs", page, cwd=shop)
+        done = environment.lakehouse("help", page, cwd=shop)
         assert done.stdout.startswith("# "), done.stderr
 
 

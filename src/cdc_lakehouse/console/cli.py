@@ -8,11 +8,11 @@ from cdc_lakehouse.console.commands import (
     add_format,
     add_table,
     backfill,
-    docs,
     erase,
     ingest,
     init,
     maintain,
+    pages,
     plan,
     replay,
     report,
@@ -48,7 +48,7 @@ FAMILIES = (
     add_table,
     add_format,
     erase,
-    docs,
+    pages,
 )
 
 
