@@ -8,6 +8,7 @@ from cdc_lakehouse.console.commands import (
     add_format,
     add_table,
     backfill,
+    contract,
     docs,
     erase,
     ingest,
@@ -48,6 +49,7 @@ FAMILIES = (
     add_table,
     add_format,
     erase,
+    contract,
     docs,
 )
 
