@@ -89,6 +89,11 @@ SAYS = {
         r"^apiVersion: v3\.0\.2$",
         r"^  physicalName: gold\.orders$",
     ],
+    "lakehouse lineage": [
+        r'^\{"eventType": "START", ',
+        r'^\{"eventType": "COMPLETE", .*"name": "gold\.orders", .*"total": \{"inputFields": '
+        r'\[\{"namespace": "cdc_lakehouse\.source", "name": "shop\.orders", "field": "total", ',
+    ],
     "lakehouse timings": [
         r"^ingest files, 20.* s, of which",
         r"^dbt build, 20.* s, of which",

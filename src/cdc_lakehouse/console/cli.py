@@ -13,6 +13,7 @@ from cdc_lakehouse.console.commands import (
     erase,
     ingest,
     init,
+    lineage,
     maintain,
     plan,
     replay,
@@ -50,6 +51,7 @@ FAMILIES = (
     add_format,
     erase,
     contract,
+    lineage,
     docs,
 )
 
