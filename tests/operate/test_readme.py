@@ -85,6 +85,15 @@ SAYS = {
         r"^shop\.orders: gold is complete until 2026-11-11 07:59:59\.999999 UTC\.$"
     ],
     "lakehouse plan gold.orders": [r"^gold\.orders: nothing new since commit [0-9]+ of bronze"],
+    "lakehouse contract gold.orders": [
+        r"^apiVersion: v3\.0\.2$",
+        r"^  physicalName: gold\.orders$",
+    ],
+    "lakehouse lineage": [
+        r'^\{"eventType": "START", ',
+        r'^\{"eventType": "COMPLETE", .*"name": "gold\.orders", .*"total": \{"inputFields": '
+        r'\[\{"namespace": "cdc_lakehouse\.source", "name": "shop\.orders", "field": "total", ',
+    ],
     "lakehouse timings": [
         r"^ingest files, 20.* s, of which",
         r"^dbt build, 20.* s, of which",

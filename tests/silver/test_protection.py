@@ -198,7 +198,7 @@ CRM = "database_name = 'crm' and table_name = 'customers'"
     ],
 )
 def test_the_tables_that_a_model_names(where, tables):
-    found = tables_named(model(where))
+    found = tables_named(model(where).sql, model(where).reads_table)
     assert found is None if tables is None else {(d, t) for d, _, t in found} == tables
 
 

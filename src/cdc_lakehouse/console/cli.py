@@ -8,9 +8,11 @@ from cdc_lakehouse.console.commands import (
     add_format,
     add_table,
     backfill,
+    contract,
     erase,
     ingest,
     init,
+    lineage,
     maintain,
     pages,
     plan,
@@ -48,6 +50,8 @@ FAMILIES = (
     add_table,
     add_format,
     erase,
+    contract,
+    lineage,
     pages,
 )
 

@@ -1,6 +1,7 @@
 """Which lines of seeds/protected_columns.csv are of the source tables that a gold model reads."""
 
 import re
+from collections.abc import Callable
 from itertools import product
 
 from cdc_lakehouse.engine.gold_model import GoldModel
@@ -25,26 +26,31 @@ def with_protection(model: GoldModel, protection: Protection) -> tuple[str, ...]
     lines = protection.lines
     if not lines:
         return ()
-    tables = tables_named(model)
+    tables = tables_named(model.sql, model.reads_table)
     if tables is not None:
         lines = tuple(x for x in lines if any(x.is_of_table(*names) for names in tables))
         _refuse_without_key(model, lines)
     return (protection.key_number, *(repr(line.rule) for line in lines)) if lines else ()
 
 
-def tables_named(model: GoldModel) -> list[tuple[str, str | None, str]] | None:
+def tables_named(
+    sql: str, reads_table: Callable[[SourceTable], bool]
+) -> list[tuple[str, str | None, str]] | None:
     """Return the tables (database, schema, table) that a model reads, as its SQL names them.
+
+    Args:
+        reads_table: what `tables_read` makes of the SQL.
 
     Returns:
         None if it may read others: its condition is more than a list of names.
     """
-    texts = {text for bracket, text in TEXT.findall(model.sql) if not bracket}
+    texts = {text for bracket, text in TEXT.findall(sql) if not bracket}
     texts |= {part for text in texts for part in text.split(".")}
-    if PATTERNS.search(model.sql) or len(texts) > MOST_TEXTS:
+    if PATTERNS.search(sql) or len(texts) > MOST_TEXTS:
         return None
 
     def reads(database: str, schema: str | None, table: str) -> bool:
-        return model.reads_table(SourceTable(database, schema, table))
+        return reads_table(SourceTable(database, schema, table))
 
     schemas = [None, OF_NO_TABLE, *texts]
     others = [

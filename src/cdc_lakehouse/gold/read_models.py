@@ -125,7 +125,7 @@ def model_of(name: str, file: str, text: str, said: Mapping[str, Any]) -> ReadMo
     Args:
         said: its entry in the YAML; nothing if there is none.
     """
-    sql, options = _rendered(text)
+    sql, options = rendered(text)
     columns = {
         column["name"]: column
         for column in said.get("columns") or ()
@@ -176,7 +176,7 @@ class _Null(ChainableUndefined):
         return "null"
 
 
-def _rendered(text: str) -> tuple[str, dict[str, Any]]:
+def rendered(text: str) -> tuple[str, dict[str, Any]]:
     """The SQL of a model with names for its refs, and the options that it gives itself.
 
     It is empty, and can read every table, where its template or a name in it is none.

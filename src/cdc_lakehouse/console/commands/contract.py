@@ -1,0 +1,45 @@
+"""`lakehouse contract`: say to readers of gold what they may rely on."""
+
+import argparse
+from pathlib import Path
+
+from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+from cdc_lakehouse.exits import Exit
+
+
+def add(commands: Commands) -> None:
+    """Add the command to the parser."""
+    command = commands.add_parser(
+        "contract",
+        help="print the data contract of gold tables, by the Open Data Contract Standard",
+        epilog="It reads the project's files alone: it needs no Spark and waits for no run.",
+    )
+    command.add_argument(
+        "tables", metavar="TABLE", nargs="*", help="for example gold.orders; default: all of gold"
+    )
+    command.add_argument(
+        "--output",
+        dest="output_file",
+        metavar="FILE",
+        type=Path,
+        help="write it there; default: print it",
+    )
+    command.set_defaults(run=_contract)
+    add_project(command)
+
+
+def _contract(options: argparse.Namespace) -> Exit:
+    """Write or print the contract as YAML."""
+    import yaml
+
+    from cdc_lakehouse.console.contract import contract_of
+    from cdc_lakehouse.storage.files import write_whole
+
+    output = options.output_file.absolute() if options.output_file else None
+    document = contract_of(enter_project(options.project_dir), options.tables)
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    if output:
+        write_whole(output, text)
+        text = f"{output}: {len(document['schema'])} tables"
+    options.output.tell(document, text.rstrip("\n"))
+    return Exit.DONE

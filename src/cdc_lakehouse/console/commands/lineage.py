@@ -1,0 +1,50 @@
+"""`lakehouse lineage`: say to a catalog what the last run read and wrote."""
+
+import argparse
+import json
+from pathlib import Path
+
+from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+from cdc_lakehouse.exits import Exit
+
+
+def add(commands: Commands) -> None:
+    """Add the command to the parser."""
+    command = commands.add_parser(
+        "lineage",
+        help="print what the last run read and wrote, as events of OpenLineage, one a line",
+        epilog="It reads what dbt leaves of a run: it needs no Spark and waits for no run.",
+    )
+    command.add_argument(
+        "--output",
+        dest="output_file",
+        metavar="FILE",
+        type=Path,
+        help="write them there, in place of those of an earlier run; default: print them",
+    )
+    command.add_argument(
+        "--namespace", metavar="NAME", help="of jobs and tables; default: the project's name"
+    )
+    command.add_argument(
+        "--source-namespace",
+        metavar="NAME",
+        help="of the sources' tables, for example mysql://shop:3306; default: NAMESPACE.source",
+    )
+    command.set_defaults(run=_lineage)
+    add_project(command)
+
+
+def _lineage(options: argparse.Namespace) -> Exit:
+    """Write or print the events as lines of JSON."""
+    from cdc_lakehouse.console.lineage import last_events
+    from cdc_lakehouse.storage.files import write_whole
+
+    output = options.output_file.absolute() if options.output_file else None
+    project = enter_project(options.project_dir)
+    events = last_events(project, options.namespace, options.source_namespace)
+    text = "\n".join(json.dumps(event, ensure_ascii=False) for event in events)
+    if output:
+        write_whole(output, f"{text}\n")
+        text = f"{output}: {len(events)} events"
+    options.output.tell({"events": events}, text)
+    return Exit.DONE
