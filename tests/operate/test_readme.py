@@ -76,7 +76,10 @@ SAYS = {
         r"^crm\.customers +0 +37 +33 ",
         r"^legacy\.audit +0 +2 +0 ",
     ],
-    "lakehouse report": [r"/report\.html: \d+ things to look at$"],
+    "lakehouse report": [
+        r"/report\.html: \d+ things to look at$",
+        r"^gold is as of \d\d:\d\d UTC, .*\d of \d tables built.*, \d+ messages rejected$",
+    ],
     "lakehouse check": [
         r"^rejected_share  4 topics  5 of 97 messages are rejected in 4 topics \(5\.15%, limit 0",
         r"^problems  orders  1 problem with values, keys or rules: shipped_at ",

@@ -16,13 +16,16 @@ from cdc_lakehouse.report.facts import (
     Problem,
     Rejected,
     SharedKeys,
+    Source,
     SourceTable,
 )
 from cdc_lakehouse.report.findings import findings
+from cdc_lakehouse.report.gold import BehindTable, Gold, gold_of
 from cdc_lakehouse.report.limits import KNOWN, TEMPLATE, Limits, read_limits
 from cdc_lakehouse.report.masking import masked_statement, sample_text
 from cdc_lakehouse.report.questions import replay_command
 from cdc_lakehouse.report.units import duration
+from cdc_lakehouse.report.usable import first_line
 
 NOW = 1_800_000_000.0
 WELL = Facts("lake", NOW, "1", has_values=False, span_seconds=60)
@@ -364,3 +367,94 @@ def test_the_command_that_replays_can_be_typed_as_it_is():
 )
 def test_a_duration_is_in_its_two_largest_units(seconds, text):
     assert duration(seconds) == text
+
+
+# NOW is 2027-01-15 08:00:00 UTC.
+BUILT = Gold(models=6, as_of=NOW - 59)
+TO_0750 = Source("shop", NOW, NOW - 600, NOW, None, None)
+TO_YESTERDAY = Source("crm", NOW, NOW - 86400.5, NOW, None, None)
+NOWHERE = Source("crm", None, None, NOW, "its first message", "crm.notes")
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({}, "gold could not be read: it is not known how far it is"),
+        ({"gold": Gold(0)}, "gold has no table yet: no model reads a source table"),
+        (
+            {"gold": Gold(2, missing=("orders", "payments")), "partitions": (GOOD,)},
+            "gold is not built yet: 0 of 2 tables built, 0 messages rejected",
+        ),
+        (
+            {"gold": BUILT, "partitions": (GOOD,)},
+            "gold is as of 07:59 UTC, 6 of 6 tables built, 0 rows held, 0 messages rejected",
+        ),
+        (
+            {"gold": replace(BUILT, as_of=NOW - 30 * 3600, held=1)},
+            "gold is as of 2027-01-14 02:00 UTC, 6 of 6 tables built, 1 row held",
+        ),
+        (
+            {"gold": BUILT, "sources": (TO_0750,), "partitions": (replace(GOOD, rejected=3),)},
+            "gold is as of 07:59 UTC, complete until 07:50 UTC, 6 of 6 tables built, 0 rows held, "
+            "3 messages rejected",
+        ),
+        (
+            {"gold": BUILT, "sources": (TO_0750, TO_YESTERDAY)},
+            "gold is as of 07:59 UTC, complete until 2027-01-14 07:59 UTC, 6 of 6 tables built, "
+            "0 rows held",
+        ),
+        (
+            {"gold": BUILT, "sources": (TO_0750, NOWHERE)},
+            "gold is as of 07:59 UTC, 6 of 6 tables built, 0 rows held",
+        ),
+        (
+            {
+                "gold": replace(
+                    BUILT,
+                    missing=("payments",),
+                    behind=(BehindTable("orders", NOW - 7200), BehindTable("parts", None)),
+                ),
+                "partitions": (replace(GOOD, unprocessed=1),),
+            },
+            "gold is as of 07:59 UTC, 5 of 6 tables built (without payments), 2 tables behind "
+            "silver (orders as of 06:00 UTC, parts with no message), 0 rows held, "
+            "0 messages rejected, 1 message not processed yet",
+        ),
+        (
+            {"gold": Gold(5, missing=tuple("abcd"))},
+            "gold has merged no message yet, 1 of 5 tables built (without a, b, c and 1 more), "
+            "0 rows held",
+        ),
+        (  # an archive of 2020: the line has when it was landed, not when its source committed
+            {
+                "gold": BUILT,
+                "partitions": (replace(GOOD, committed_at=NOW - 2e8, is_archive=True),),
+            },
+            "gold is as of 07:59 UTC, 6 of 6 tables built, 0 rows held, 0 messages rejected",
+        ),
+    ],
+)
+def test_the_first_line_says_whether_gold_can_be_used(changes, line):
+    assert first_line(replace(WELL, **changes)) == line
+
+
+CAME = {-1: None, 4: NOW - 7200, 9: NOW - 60}
+
+
+def test_a_table_that_has_merged_less_than_silver_has_is_behind():
+    read = {"orders": 9, "payments": 4, "parts": None}
+    there = ["orders", "payments", "parts", "gold_problems"]
+    models = ["payments", "orders", "parts", "refunds"]
+    assert gold_of(models, there, read, 9, 2, CAME.__getitem__) == Gold(
+        models=4,
+        missing=("refunds",),
+        as_of=NOW - 60,
+        behind=(BehindTable("parts", None), BehindTable("payments", NOW - 7200)),
+        held=2,
+    )
+
+
+def test_gold_that_no_run_has_moved_is_as_of_what_it_has():
+    found = gold_of(["orders"], ["orders"], {"orders": 4}, 9, 0, CAME.__getitem__)
+    assert found == Gold(1, as_of=NOW - 7200, behind=(BehindTable("orders", NOW - 7200),))
+    assert gold_of([], [], {}, 9, 0, CAME.__getitem__) == Gold(0)

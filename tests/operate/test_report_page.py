@@ -11,7 +11,8 @@ from browser import open_browser
 from playwright.sync_api import expect
 from report_facts import HOSTILE, MASKED, NOW, SECRET
 
-from cdc_lakehouse.report.facts import Run, RunStep
+from cdc_lakehouse.report.facts import Run, RunStep, Stored
+from cdc_lakehouse.report.gold import BehindTable, Gold
 from cdc_lakehouse.report.page import page as page_of
 
 pytestmark = pytest.mark.full
@@ -66,6 +67,9 @@ PIXELS = """(element, [red, green, blue]) => {
 }"""
 
 
+UNFOLD = "document.querySelectorAll('.fold').forEach((fold) => { fold.open = true; })"
+
+
 @dataclass
 class Opened:
     """A page in the browser, with what it said on the console and what it asked for."""
@@ -116,7 +120,7 @@ def opener(browser, folder):
     page.on("pageerror", lambda error: opened.said.append(str(error)))
     page.on("request", lambda request: opened.requests.append(request.url))
 
-    def open_page(facts, findings=(), at=NOW, color_scheme="light"):
+    def open_page(facts, findings=(), at=NOW, color_scheme="light", unfold=True):
         text = facts if isinstance(facts, str) else page_of(facts, findings)
         file.write_text(text, encoding="utf-8")
         opened.said.clear()
@@ -125,6 +129,8 @@ def opener(browser, folder):
         page.set_viewport_size({"width": 1400, "height": 900})
         page.clock.set_fixed_time(at)
         page.goto(file.as_uri())
+        if unfold:
+            page.evaluate(UNFOLD)
         return opened
 
     yield open_page
@@ -205,6 +211,56 @@ def test_the_overview_has_the_figures_of_the_whole(seen):
     )
 
 
+def test_the_first_line_stands_above_all_and_the_rest_is_folded(show):
+    facts = replace(
+        report_facts.typical(),
+        gold=Gold(3, as_of=NOW - 60, behind=(BehindTable("pay\u202ements", NOW - 86400),), held=2),
+    )
+    opened = show(facts, report_facts.findings(), unfold=False)
+    assert opened.locator("main").inner_text().splitlines()[0].lower() == (
+        "gold is as of 11:59 utc, 3 of 3 tables built, 1 table behind silver "
+        r"(pay\u202ements as of 2026-11-27 12:00 utc), 2 rows held, 879 messages rejected, "
+        "4,100 messages not processed yet"
+    )
+    assert [opened.locator(f"#{name}-body").is_visible() for name in SECTIONS] == [
+        *(True, False, False, False, False, False, False, False, False)
+    ]
+    opened.locator("nav").get_by_role("link", name="Gold").click()
+    expect(opened.locator("#gold-body")).to_be_visible()
+    opened.get_by_role("button", name="shop.payments/1").click()
+    expect(opened.locator("#topics-body")).to_be_visible()
+    opened.emulate_media(media="print")
+    expect(opened.locator("#storage-body")).to_be_visible()
+    opened.emulate_media(media="screen")
+    expect(opened.locator("#storage-body")).not_to_be_visible()
+    expect(opened.locator("#gold-body")).to_be_visible()
+
+
+def test_a_chart_of_less_than_three_points_is_a_sentence(show):
+    facts = report_facts.typical()
+    for spans, is_drawn in ((2, False), (3, True)):
+        opened = show(replace(facts, arrivals=report_facts.arrivals(facts.partitions, spans)))
+        assert opened.locator("#topics .canvas").first.is_visible() == is_drawn
+        assert f"landed in {spans} spans of 1 h" in opened.text("topics")
+
+
+def test_an_archive_has_the_age_of_its_newest_change_in_place_of_a_delay(show):
+    facts = report_facts.typical()
+    parts = [replace(p, is_archive=p.topic == "crm.notes") for p in facts.partitions]
+    opened = show(replace(facts, partitions=tuple(parts)))
+    delays, ages = (opened.locator("#lag table").nth(place) for place in (0, 1))
+    assert "crm.notes" not in delays.inner_text()
+    (row,) = ages.locator("tbody tr").all_inner_texts()
+    assert row.split("\t")[:3] == ["crm.notes", "0", "23 h 53 min"]
+    assert opened.column("topics", "Delay")[0] == DASH
+
+
+def test_empty_tables_that_the_lakehouse_keeps_for_itself_are_left_out(show):
+    tables = (Stored("bronze.offset_gaps", 0, 0, 0), Stored("gold_storage.payments", 0, 0, 0))
+    opened = show(replace(report_facts.typical(), stored=tables))
+    assert opened.column("storage", "Table") == ["gold_storage.payments"]
+
+
 def test_a_page_that_fails_says_so(show):
     opened = show(page_of(report_facts.empty(), ()).replace('"facts":[', '"facts":[['))
     assert "This page cannot show all of its figures: Uncaught" in opened.text("overview")
@@ -236,7 +292,7 @@ def test_a_chart_says_its_numbers(typical):
     landed, rejected = sum(a.messages for a in arrivals), sum(a.rejected for a in arrivals)
     assert f"{landed:,} messages landed in 48 spans of 1 h, {rejected} rejected" in label
     typical.get_by_text("Numbers of this chart").click()
-    table = typical.locator("#topics details table")
+    table = typical.locator("#topics .chart details table")
     first = sum(a.messages for a in arrivals if a.began == arrivals[0].began)
     assert table.locator("tbody tr").first.inner_text().split("\t") == [
         *(f"26 Nov 12:00{DASH}13:00", f"{first:,}", "0")
@@ -412,7 +468,7 @@ def test_files_and_bytes_are_in_units(seen):
 def test_hostile_names_and_bytes_do_nothing(show):
     opened = show(*report_facts.hostile())
     assert HOSTILE[-1] not in opened.text("topics")
-    opened.click_all("#topics .open, #rejected .open, #runs summary")
+    opened.click_all("#topics .open, #rejected .open, #runs .run summary")
     opened.wait_for_timeout(100)
     assert opened.evaluate("window.hacked") is None
     assert opened.said == []
@@ -512,7 +568,7 @@ def test_all_of_it_is_reached_by_keyboard(typical):
 
 
 def test_the_accessibility_tree_names_all_that_it_has(typical):
-    typical.click_all("#topics .open, summary")
+    typical.click_all("#topics .open, .fold details > summary")
     session = typical.context.new_cdp_session(typical.page)
     nodes = session.send("Accessibility.getFullAXTree")["nodes"]
     named = (

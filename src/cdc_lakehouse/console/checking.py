@@ -11,12 +11,15 @@ from cdc_lakehouse.report.findings import findings
 from cdc_lakehouse.report.limits import read_limits
 from cdc_lakehouse.report.looking import Looker
 from cdc_lakehouse.report.page import page
+from cdc_lakehouse.report.usable import first_line
 from cdc_lakehouse.runtime.paths import work_dir
 from cdc_lakehouse.storage.files import write_whole
 
 
-def write_report(project: Path, out: str | None, with_values: bool) -> tuple[Path, list[Finding]]:
-    """Write the report; return where it is, and what is to be looked at.
+def write_report(
+    project: Path, out: str | None, with_values: bool
+) -> tuple[Path, str, list[Finding]]:
+    """Write the report; return where it is, its first line, and what is to be looked at.
 
     Args:
         out: the file; None takes report.html among what the lakehouse keeps on this machine.
@@ -33,7 +36,7 @@ def write_report(project: Path, out: str | None, with_values: bool) -> tuple[Pat
         facts = Looker(spark, project, with_values).look()
     found = findings(facts, limits)
     write_whole(path, page(facts, found))
-    return path, found
+    return path, first_line(facts), found
 
 
 def open_page(path: Path) -> None:

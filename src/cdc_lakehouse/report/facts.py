@@ -3,7 +3,9 @@
 Times are seconds since 1970 in UTC; None where nothing says them. Sizes are bytes.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from cdc_lakehouse.report.gold import Gold
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Partition:
         ingested_at: when the ingest that landed the latest message began.
         processed_at: when the run ended its work on the latest message.
         delay_seconds: from the commit of the latest change to its processing.
+        is_archive: whether its latest message came from a file: how late it is tells nothing.
     """
 
     topic: str
@@ -71,6 +74,7 @@ class Partition:
     ingested_at: float | None = None
     processed_at: float | None = None
     delay_seconds: float | None = None
+    is_archive: bool = False
 
 
 @dataclass(frozen=True)
@@ -191,10 +195,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A table of a source, as its changes tell: how many, how late, how long without any.
-
-    `names` are those of its database, its schema and itself, None for one that no message tells.
-    """
+    """A table of a source; `names` are its database, schema and own, None if no message tells."""
 
     table: str
     changes: int
@@ -269,14 +270,13 @@ class Stored:
 
 @dataclass(frozen=True)
 class Facts:
-    """All of it.
+    """All of it, at the moment `made_at`.
 
     Attributes:
         name: the name of the lakehouse's folder.
-        made_at: the moment.
-        release: the version of cdc_lakehouse.
         has_values: whether values of rows are in it.
         span_seconds: how long each of the spans is that `arrivals` counts messages in.
+        gold: how far it is; None if that was not asked, or could not be read.
         problems: what could not be looked at, and why; the rest is there.
     """
 
@@ -296,4 +296,5 @@ class Facts:
     sources: tuple[Source, ...] = ()
     runs: tuple[Run, ...] = ()
     stored: tuple[Stored, ...] = ()
-    problems: tuple[str, ...] = field(default=())
+    gold: Gold | None = None
+    problems: tuple[str, ...] = ()

@@ -26,6 +26,7 @@ from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.gold.read_models import is_open, models_of, readers
 from cdc_lakehouse.package import RELEASE
 from cdc_lakehouse.report import facts, questions
+from cdc_lakehouse.report.gold_state import look_at_gold
 from cdc_lakehouse.report.masking import masked_statement, sample_text
 from cdc_lakehouse.report.plain import plain, plain_row
 from cdc_lakehouse.routes import read_routes
@@ -79,10 +80,13 @@ class Looker:
         }
         if is_whole:
             parts |= {"arrivals": self._arrivals, "runs": _runs, "stored": self._stored}
+            names = [model.name for model in self._models]
+            parts["gold"] = lambda: (look_at_gold(self._spark, names, self._mark),)
         with ThreadPoolExecutor(2) as pool:  # planning takes one core, and most of the time
             answers = pool.map(self._guarded, parts.keys(), parts.values())
         found = dict(zip(parts, answers, strict=True))
         span, found["arrivals"] = found.get("arrivals") or (0.0, ())
+        (gold,) = found.pop("gold", ()) or (None,)
         shared = partial(self._shared_keys, found["source_tables"], found["drift"])
         found["shared_keys"] = self._guarded("shared_keys", shared)
         return facts.Facts(
@@ -91,6 +95,7 @@ class Looker:
             release=RELEASE,
             has_values=self._has_values,
             span_seconds=span,
+            gold=gold,
             problems=tuple(self._problems),
             **found,
         )

@@ -11,10 +11,11 @@ function unpacked(columns, rows, inside) {
 }
 
 function readReport() {
-  const { columns, facts, findings } = JSON.parse(byId("data").textContent);
+  const { columns, facts, findings, first_line } = JSON.parse(byId("data").textContent);
   const [found] = unpacked(columns.Facts, [facts]);
   return {
     ...found,
+    first_line,
     findings: unpacked(columns.Finding, findings),
     partitions: withArrivals(
       unpacked(columns.Partition, found.partitions),
@@ -89,6 +90,21 @@ function followSections() {
   for (const id of links.keys()) watcher.observe(byId(id));
 }
 
+/** Open the section that a link leads to, and on paper all of them. */
+function followFolds() {
+  for (const link of document.querySelectorAll("nav a"))
+    link.addEventListener("click", () => openFold(link.hash.slice(1)));
+  openFold(location.hash.slice(1));
+  const closed = new Set();
+  onPrint((isNow) => {
+    for (const fold of document.querySelectorAll(".fold")) {
+      if (isNow && !fold.open) closed.add(fold);
+      fold.open = isNow || !closed.has(fold);
+    }
+    if (!isNow) closed.clear();
+  });
+}
+
 function drawHead() {
   document.title = `${visible(report.name)}: ${byId("status").textContent}`;
   byId("name").append(nameOf(report.name));
@@ -137,5 +153,6 @@ for (const [id, section] of Object.entries(SECTIONS)) {
   );
 }
 drawHead();
+followFolds();
 followMedia();
 followSections();

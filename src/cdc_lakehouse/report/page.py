@@ -32,10 +32,12 @@ from cdc_lakehouse.report.facts import (
     SourceTable,
     Stored,
 )
+from cdc_lakehouse.report.gold import BehindTable, Gold
+from cdc_lakehouse.report.usable import first_line
 
 KINDS = (
     *(Finding, Facts, Partition, Gap, Rejected, Sample, Drift, SourceTable, GoldTable, Problem),
-    *(Run, RunStep, SharedKeys, Stored),
+    *(Run, RunStep, SharedKeys, Stored, Gold, BehindTable),
 )
 # In the order in which they run. They are one script, and share their names.
 SCRIPTS = (
@@ -88,6 +90,7 @@ def _data(facts: Facts, findings: Sequence[Finding]) -> str:
             for field in fields(facts)
         ],
         "findings": _plain(findings),
+        "first_line": first_line(facts),
     }
     # ASCII only: U+2028 and lone surrogates are escaped as well.
     text = json.dumps(held, separators=(",", ":"), allow_nan=False)

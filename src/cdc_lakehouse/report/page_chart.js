@@ -1,6 +1,7 @@
 // Charts of messages over time, drawn by uPlot in the colours of the page.
 
 const FONT = "12px system-ui, sans-serif";
+const FEWEST = 3; // spans that a chart draws; of fewer the sentence says all
 const SPANS = 2000; // that are drawn with the empty ones between them
 
 const charts = new Set();
@@ -95,6 +96,7 @@ class Chart {
   show(spans) {
     this.spans = spans;
     this.element.classList.toggle("is-empty", !spans.length);
+    this.element.classList.toggle("is-short", spans.length < FEWEST);
     this.canvas.setAttribute("aria-label", `${this.label}. ${this.#summary()}`);
     this.#read(null);
     this.#drawNumbers();
@@ -116,7 +118,7 @@ class Chart {
 
   #draw() {
     this.wasShown ||= this.element.isConnected;
-    if (!this.spans.length || !this.canvas.clientWidth) return;
+    if (this.spans.length < FEWEST || !this.canvas.clientWidth) return;
     const data = ["began", "messages", "rejected"].map((name) =>
       this.spans.map((span) => span[name]),
     );

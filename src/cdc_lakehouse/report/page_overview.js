@@ -90,6 +90,7 @@ function overviewSection() {
   const [kind, title] = status();
   byId("status").textContent = title;
   byId("status").className = kind;
+  byId("first-line").append(visible(report.first_line));
   const unread = report.problems.map((problem) => make("li", null, prose(problem)));
   return [
     make("p", { class: "about" }, aboutStatus()),

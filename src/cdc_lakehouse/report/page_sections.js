@@ -72,33 +72,50 @@ function lagTable(title, rows, value, show, empty) {
 }
 
 function lagSection() {
-  const first = (field) =>
+  const [archives, live] = [true, false].map((isArchive) =>
+    report.partitions.filter((row) => row.is_archive === isArchive),
+  );
+  const first = (rows, value) =>
     sorted(
-      report.partitions.filter((row) => row[field] > 0),
-      (row) => row[field],
+      rows.filter((row) => value(row) > 0),
+      value,
       true,
     ).slice(0, 10);
+  const delay = (row) => row.delay_seconds;
+  const waiting = (row) => row.unprocessed;
+  const newest = (row) =>
+    row.committed_at === null ? null : report.made_at - row.committed_at;
   return [
     make(
       "div",
       { class: "columns" },
       lagTable(
         "Largest delay",
-        first("delay_seconds"),
-        (row) => row.delay_seconds,
+        first(live, delay),
+        delay,
         duration,
-        "No processed change tells when its source committed it.",
+        "No processed change of a live topic tells when its source committed it.",
       ),
+      archives.length
+        ? lagTable(
+            "Age of the newest change",
+            first(archives, newest),
+            newest,
+            duration,
+            "No processed change of a file tells when its source committed it.",
+          )
+        : null,
       lagTable(
         "Most waiting",
-        first("unprocessed"),
-        (row) => row.unprocessed,
+        first(report.partitions, waiting),
+        waiting,
         count,
         "All messages that have landed are processed.",
       ),
     ),
     note(
-      "The delay is the time from the commit of the latest change in the source to its processing.",
+      "The delay is the time from the commit of the latest change in the source to its processing. " +
+        "Topics whose latest messages came from files have the age of their newest change instead.",
     ),
   ];
 }

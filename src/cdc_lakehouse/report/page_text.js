@@ -2,6 +2,12 @@
 
 const byId = (id) => document.getElementById(id);
 
+/** Open the fold of a section, if it has one. */
+function openFold(id) {
+  const fold = byId(id)?.querySelector(".fold");
+  if (fold) fold.open = true;
+}
+
 /** Make an element. Children are nodes or texts, which never become markup; null is left out. */
 function make(tag, attributes, ...children) {
   const element = document.createElement(tag);

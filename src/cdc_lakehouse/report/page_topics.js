@@ -117,6 +117,7 @@ class Topics {
     this.filter.value = topic;
     this.isFlagged.checked = false;
     this.update();
+    openFold("topics");
     byId("topics").scrollIntoView();
     this.filter.focus({ preventScroll: true });
   }
@@ -167,8 +168,8 @@ function partitionColumns() {
     ),
     delayColumn(
       "Delay",
-      (row) => row.delay_seconds,
-      "From the commit of the latest change to its processing",
+      (row) => (row.is_archive ? null : row.delay_seconds),
+      "From the commit of the latest change to its processing; not of messages from files",
     ),
   ];
 }

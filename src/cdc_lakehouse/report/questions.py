@@ -30,10 +30,16 @@ PROGRESS = """
     group by topic, partition
 """
 PRODUCED = """
-    select topic, partition, max(coalesce(produced_at, committed_at)) as produced_at
-    from silver.events
-    group by topic, partition
+    select
+        events.topic, events.partition,
+        max(coalesce(events.produced_at, events.committed_at)) as produced_at,
+        max_by(files.landed_at is not null, events.ingested_at) as is_archive
+    from silver.events as events
+    left join (select distinct landed_at from bronze.landed_files) as files
+        on events.ingested_at = files.landed_at
+    group by events.topic, events.partition
 """
+CAME_BY = "select max(ingested_at) as came from silver.events where bronze_version <= {commit}"
 # What has been processed is in the commits of bronze up to the mark.
 WAITING = """
     select

@@ -41,8 +41,9 @@ def _report(options: argparse.Namespace) -> Exit:
     from cdc_lakehouse.console.checking import headline, open_page, write_report
 
     project = enter_project(options.project_dir)
-    path, found = write_report(project, options.out, options.with_values)
-    options.output.tell({"file": path, "findings": found}, f"{path}: {headline(found)}")
+    path, line, found = write_report(project, options.out, options.with_values)
+    document = {"file": path, "first_line": line, "findings": found}
+    options.output.tell(document, f"{path}: {headline(found)}\n{line}")
     if options.open:
         open_page(path)
     return Exit.DONE
