@@ -101,6 +101,12 @@ def test_shared_keys_are_refused_by_a_pattern_or_an_option(names, on_shared_key,
     assert not refuses_shared_keys(told)
 
 
+def test_a_pattern_in_one_of_several_selects_counts():
+    selects = [f"select image['id'] as id from {row_images(IMAGES, [n], {})}" for n in PATTERN * 2]
+    of = replace(model(PATTERN, "1 as one", ["id"]), sql=" union all ".join(selects))
+    assert not reads_by_pattern(of.sql) and refuses_shared_keys(of)
+
+
 def refusal(*rows):
     """What a run says that is answered with these shared keys."""
     table = orders(sql=MODEL.replace("table_name = 'orders'", "table_name like 'orders%'"))

@@ -39,7 +39,8 @@ def refuses_shared_keys(model: GoldModel) -> bool:
 
     A list of names says that its tables are one, as after a rename; a pattern does not know them.
     """
-    default = "refuse" if reads_by_pattern(model.sql) else "merge"
+    has_star = any(stars_of(name) for name in model.source_names)
+    default = "refuse" if has_star or reads_by_pattern(model.sql) else "merge"
     is_refused = (model.options.on_shared_key or default) == "refuse"
     return is_refused and not key_tells_table(model)
 
