@@ -91,6 +91,7 @@ def options(kind="current_state", **given):
 
 
 OWN = {*DEFAULTS["current_state"], *DEFAULTS["history"], "plain_table", "change_feed"}
+OWN.add("on_shared_key")
 
 
 def test_options_that_are_not_given_have_their_defaults():
@@ -99,6 +100,7 @@ def test_options_that_are_not_given_have_their_defaults():
     assert found.removing == ["truncate", "extract"]
     assert options(on_truncate="ignore", on_drop="apply").removing == ["drop", "extract"]
     assert options(plain_table=True).plain_table
+    assert (found.on_shared_key, options(on_shared_key="merge").on_shared_key) == (None, "merge")
     assert [options(**{name: True}).keeps_plain for name in ("plain_table", "change_feed")] == [
         True
     ] * 2
@@ -111,6 +113,7 @@ def test_options_that_are_not_given_have_their_defaults():
         ("current_state", {"on_truncate": "drop"}, 'found "drop"; it is one of apply, ignore'),
         ("current_state", {"on_delete": True}, "found true; it is one of hide, flag"),
         ("current_state", {"plain_table": "on"}, 'found "on"; it is true or false'),
+        ("history", {"on_shared_key": "last"}, 'found "last"; it is one of refuse, merge'),
         ("history", {"change_feed": 1.5}, "found 1.5; it is true or false"),
         ("current_state", {"tombstone_retention": "90"}, "a number and a unit, such as 90 days"),
         ("current_state", {"tombstone_retention": 90}, "found 90; it is a number and a unit"),

@@ -84,6 +84,8 @@ def of_gold():
         for view in (*each.views, *each.functions):
             yield view.statement, (each,)
         yield "new_changes", (each,)
+        yield "shared_keys", (ROWS, each, MERGED)
+        yield "shared_keys", (ROWS, each.everything, MERGED)
         yield "new_typed_changes", (each, "_source_table in ('shop.orders')")
         changes = sql.typed_changes(ROWS, each.model)
         pairs = sql.with_keys_of_pairs(changes, each.model)

@@ -98,6 +98,24 @@ def test_the_key_is_that_of_the_gold_model_by_the_names_of_the_source(tmp_path):
     assert model_of(ORDERS, PROJECT).name == "orders"
 
 
+def test_a_column_that_tells_the_table_is_none_of_the_source(tmp_path):
+    def tell_table(project):
+        folder = project / "models" / "gold" / "shop"
+        told = "source_table as shard,\n    try_cast(image['order_id']"
+        path = folder / "order_items.sql"
+        path.write_text(path.read_text().replace("try_cast(image['order_id']", told, 1))
+        path = folder / "_shop.yml"
+        text = path.read_text().replace("[order_id, line_no]", "[shard, order_id, line_no]", 1)
+        column = "- {name: order_id, data_type: bigint"
+        text = text.replace(column, f"- {{name: shard, data_type: string}}\n      {column}", 1)
+        path.write_text(text)
+
+    project = copy_project(tmp_path / "project", tell_table)
+    items = KnownTable("shop", None, "order_items")
+    assert model_of(items, project).key == ["shard", "order_id", "line_no"]
+    assert key_of(items, [], project) == ["order_id", "line_no"]
+
+
 def test_without_a_gold_model_the_messages_say_the_key():
     assert key_of(KnownTable("lab", None, "things", ("a", "b"), ("a",)), [], PROJECT) == ["a"]
     with pytest.raises(LakehouseError, match="Give it: --key A,B"):

@@ -37,6 +37,7 @@ HELD_ELSEWHERE = {
     "lakehouse serve": "stays up; test_serve types it",
     "select * from {{ row_images('shop_*.orders_*', 'archive.`orders.old`') }}\n":
         "a part of a model; test_source_tables has such patterns",
+    "lakehouse erase shop_a.orders_01 --key id=1": "test_sharded_tables erases such a row",
     "make docs": "test_docs_site and test_pages type its recipe",
     "dbt docs generate --static --target docs": "part of that recipe",
     "pip install cdc_lakehouse": "test_wheel installs it, and types the next two there",

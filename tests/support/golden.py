@@ -1,4 +1,4 @@
-"""The statements of gold as they run, of five shapes of models: `tests/sql` holds them.
+"""The statements of gold as they run, of six shapes of models: `tests/sql` holds them.
 
 A change of a rule shows there as a change of SQL. `python tests/support/golden.py` writes the files
 anew; read what has changed before it is committed.
@@ -152,12 +152,17 @@ def shapes():
     """Return the text of each file, by its name."""
     copied = steps_of(orders(plain_table=True), shown=5)
     (begin,) = (n for n, step in enumerate(copied) if isinstance(step, Commit))
+    shards = steps_of(
+        orders(sql=MODEL.replace("table_name = 'orders'", "table_name like 'orders%'"))
+    )
+    asked = [step for step in shards if isinstance(step, Ask) and "_tables" in step.sql]
     return {
         "plain.sql": text_of(steps_of(orders())),
         "partial.sql": text_of(steps_of(orders(), partial_changes=1)),
         "history.sql": text_of(steps_of(orders("history"))),
         "rules.sql": text_of(steps_of(with_rules(orders()))),
         "plain_copy.sql": text_of(copied[begin + 1 :]),
+        "shared_keys.sql": text_of(asked),
     }
 
 

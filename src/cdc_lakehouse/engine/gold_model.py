@@ -38,6 +38,7 @@ class GoldModel:
         columns: those that a change fills; `stored` are all of the stored table.
         protected: the lines of seeds/protected_columns.csv that can be of its source tables.
         row_rules: what is decided of a merged row when it is read; the table does not hang on it.
+        source_names: those that its row_images() is given; it may name its tables otherwise.
     """
 
     name: str
@@ -49,6 +50,7 @@ class GoldModel:
     stored: tuple[Column, ...]
     protected: tuple[str, ...] = ()
     row_rules: RowRules = NO_RULES
+    source_names: tuple[str, ...] = ()
 
     @property
     def definition(self) -> str:
@@ -119,8 +121,7 @@ class GoldModel:
 
     @property
     def _shown(self) -> list[Column]:
-        kept = {"_is_version", *KEPT_COLUMNS[self.kind]}
-        return [column for column in self.stored if column.name not in kept]
+        return [c for c in self.stored if c.name not in {"_is_version", *KEPT_COLUMNS[self.kind]}]
 
     @property
     def complete_names(self) -> str:
@@ -131,8 +132,7 @@ class GoldModel:
     @property
     def unmerged_names(self) -> str:
         """The columns of its query that are not of a row: what the merge reads of a change."""
-        known_at = [KNOWN_AT] if self.is_history else []
-        return ", ".join(["_image", "_is_whole", "_is_replaced", *known_at])
+        return "_image, _is_whole, _is_replaced" + (f", {KNOWN_AT}" if self.is_history else "")
 
     @property
     def stored_names(self) -> str:
@@ -269,8 +269,8 @@ class GoldModel:
     def content(self, row: str) -> str:
         """What a stored row says, but for which copy of a change was read."""
         own = [f"{row}{name}" for name in ("_sequence", "_operation", "_fingerprint", "_problems")]
-        values = [column.comparable(row) for column in self.values]
-        return f"struct({', '.join([*own, f'map_entries({row}_column_sequences)', *values])})"
+        own.append(f"map_entries({row}_column_sequences)")
+        return f"struct({', '.join([*own, *(c.comparable(row) for c in self.values)])})"
 
     @property
     def tracked(self) -> str:

@@ -30,7 +30,9 @@ CHOICES = {
     "on_delete": ["hide", "flag"],
 }
 # Options that decide what is kept beside the table, or what of it is shown, not what it holds.
-BESIDE: dict[str, Any] = {"plain_table": False, "change_feed": False, "on_violation": "keep"}
+BESIDE: dict[str, Any] = {
+    **{"plain_table": False, "change_feed": False, "on_violation": "keep", "on_shared_key": None}
+}
 # The columns that a change has beside those of its row.
 FEED_COLUMNS = {"_change_type", "_commit_version", "_commit_timestamp", "_before", "_feed"}
 RETENTION = r"[0-9]+ (hour|day|week|month|year)s?"
@@ -60,12 +62,16 @@ class GoldOptions:
         on_violation: what becomes of a row that breaks a rule, for all rules of the model or by
             their names: `keep` it and say so in `_problems`; make the rule's column `null`, too;
             `hold` the row back until a change mends it.
+        on_shared_key: what becomes of a key that rows of several source tables have: `refuse` ends
+            the run, `merge` lets the last change win. None is `refuse` where the model names its
+            tables by a pattern.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
     plain_table: bool = False
     change_feed: bool = False
     on_violation: str | Mapping[str, str] = "keep"
+    on_shared_key: str | None = None
 
     @property
     def keeps_plain(self) -> bool:
@@ -165,6 +171,8 @@ def _wrong_values(
     for name in ("plain_table", "change_feed"):
         if beside[name] not in (True, False):
             yield name, _found(beside[name]), "it is true or false"
+    if beside["on_shared_key"] not in (None, "refuse", "merge"):
+        yield "on_shared_key", _found(beside["on_shared_key"]), "it is one of refuse, merge"
     policies = beside["on_violation"]
     for policy in policies.values() if isinstance(policies, Mapping) else [policies]:
         if policy not in POLICIES:

@@ -10,6 +10,7 @@ from cdc_lakehouse.engine.moves_run import NEW_CHANGES, MovesRun, note
 from cdc_lakehouse.engine.plain_run import PlainRun
 from cdc_lakehouse.engine.rebuilds import PARTIAL_ROWS
 from cdc_lakehouse.engine.rendering import sql
+from cdc_lakehouse.engine.shards import refuse_shared_keys
 from cdc_lakehouse.engine.steps import (
     NOT_WRITTEN,
     NOTHING_NEW,
@@ -140,6 +141,7 @@ class GoldRun:
         yield self._check_contract()
         yield Name("new_changes", sql.new_changes(table))
         changes = sql.typed_changes(NEW_CHANGES, table.model)
+        yield from refuse_shared_keys(table, changes, Changes())
         found = yield from self._look_at_images(new)
         if found.is_partial or found.replaced_rows:
             everything = sql.with_drops(changes, table, EVERY_DROP)
@@ -159,6 +161,7 @@ class GoldRun:
             return None
         yield Stage("new_changes", sql.new_typed_changes(table, self._drops(new)))
         found, changes = (yield from self._look_at_new_changes(new)), NEW_CHANGES
+        yield from refuse_shared_keys(table, changes, found)
         moves = MovesRun(table)
         if (yield from moves.are_among(found)):
             everything = sql.new_typed_changes(table.everything, EVERY_DROP)

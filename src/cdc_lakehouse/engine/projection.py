@@ -47,6 +47,34 @@ def columns_read(sql: str) -> dict[str, list[str]]:
     return {column: sorted(names) for column, names in read.items()}
 
 
+def expressions_of(sql: str) -> dict[str, exp.Expr]:
+    """Return what each column of a query over silver.row_images is, in columns of that.
+
+    One that is passed on by subqueries is what the innermost makes it. A query of several selects,
+    or that the parser does not know, tells nothing.
+    """
+    try:
+        scope = build_scope(sqlglot.parse_one(sql, read=Spark4))
+    except SqlglotError:
+        return {}
+    selects = _selects(scope) if scope else []
+    if len(selects) != 1:
+        return {}
+    (select,) = selects
+    return {c.alias_or_name: _expression(c.unalias(), select) for c in _columns_of(select)}
+
+
+def _expression(expression: exp.Expr, scope: Scope) -> exp.Expr:
+    if not isinstance(expression, exp.Column):
+        return expression
+    origins = list(_origins(expression, scope))
+    if len(origins) == 1:
+        source, found = origins[0]
+        return _expression(found.unalias(), source)
+    is_own = not origins and expression.table in ("", "row_images")
+    return exp.column(expression.name.lower()) if is_own else exp.Null()
+
+
 def _selects(scope: Scope) -> list[Scope]:
     """The SELECTs whose rows a scope has: those of all sides of a UNION."""
     if isinstance(scope.expression, exp.SetOperation):

@@ -85,13 +85,24 @@ def rows_of_tables(names: Sequence[str]) -> str:
     """
     if not names:
         raise LakehouseError("row_images() names no table: row_images('shop.orders').")
-    return " or ".join(f"({_is_named(name)})" for name in names)
+    return " or ".join(f"({is_named(name)})" for name in names)
 
 
-def _is_named(name: str) -> str:
+def parts_of_name(name: str) -> list[str]:
+    """Return the parts of a name that a model gives, each as it is written.
+
+    Raises:
+        LakehouseError: it is no name of a table.
+    """
     parts = _written_names(name, ".")
     if len(parts) > 3:
         raise LakehouseError(f"row_images('{name}'): no table has more than three names.")
+    return parts
+
+
+def is_named(name: str) -> str:
+    """Return the condition that a row of silver.row_images is of a table of this name."""
+    parts = parts_of_name(name)
     table = _is_like_part("table_name", parts[-1])
     columns = ("database_name", "schema_name")
     if len(parts) == 3:
@@ -104,11 +115,20 @@ def _is_named(name: str) -> str:
 
 
 def _is_like_part(column: str, part: str) -> str:
-    if "*" not in part or part[0] == "`":
+    if not is_pattern(part):
         return f"{column} = {quoted(_unquoted(part))}"
+    return f"{column} rlike {quoted(pattern_of(part, '.*'))}"
+
+
+def is_pattern(part: str) -> bool:
+    """Tell whether a part of a name, as it is written, has a `*` for any text."""
+    return "*" in part and part[0] != "`"
+
+
+def pattern_of(part: str, star: str) -> str:
+    """Return the regular expression of a part of a name, with another for each `*`."""
     literal = (c if re.fullmatch(r"\w", c, re.ASCII) else f"[{c}]" for c in part)
-    pattern = "".join(".*" if c == "[*]" else c for c in literal)
-    return f"{column} rlike {quoted(f'^{pattern}$')}"
+    return f"^{''.join(star if c == '[*]' else c for c in literal)}$"
 
 
 def tables_read(sql: str) -> Callable[[SourceTable], bool]:
@@ -122,6 +142,17 @@ def tables_read(sql: str) -> Callable[[SourceTable], bool]:
     if where is None:
         return lambda table: True
     return lambda table: True in _truth(where, table.columns)
+
+
+def reads_by_pattern(sql: str) -> bool:
+    """Tell whether a query over silver.row_images reads tables that nobody has named.
+
+    Its condition has a pattern of names. Of one that is not known nothing is told.
+    """
+    condition = _condition(sql)
+    patterns = condition.find_all(exp.Like, exp.RegexpLike) if condition else ()
+    names = SourceTable(None, None, None).columns
+    return any(c.name.lower() in names for each in patterns for c in each.find_all(exp.Column))
 
 
 def _condition(sql: str) -> exp.Expr | None:

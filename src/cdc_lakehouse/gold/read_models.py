@@ -15,10 +15,10 @@ from jinja2 import ChainableUndefined, Environment, TemplateError
 
 from cdc_lakehouse.engine.columns import key_names, source_of
 from cdc_lakehouse.engine.projection import columns_read
+from cdc_lakehouse.engine.row_images import row_images
 from cdc_lakehouse.engine.source_tables import (
     IMAGES,
     SourceTable,
-    rows_of_tables,
     tables_read,
 )
 from cdc_lakehouse.errors import LakehouseError
@@ -187,15 +187,12 @@ def rendered(text: str) -> tuple[str, dict[str, Any]]:
         options.update(given)
         return ""
 
-    def row_images(*names: str) -> str:
-        return f"(select * from {'.'.join(IMAGES)} where {rows_of_tables(names)}) as row_images"
-
     environment = Environment(undefined=_Null)
     environment.globals = {
         "change_columns": lambda: "sequence as _sequence",
         "config": config,
         "ref": lambda *names: ".".join(IMAGES) if names[-1] == IMAGES[-1] else f"x.{names[-1]}",
-        "row_images": row_images,
+        "row_images": lambda *names, **given: row_images(".".join(IMAGES), names, given),
     }
     try:
         return environment.from_string(text).render(), options

@@ -114,16 +114,21 @@ def key_of(table: KnownTable, given: Sequence[str], project_dir: Path) -> list[s
 
 @dataclass(frozen=True)
 class GoldModel:
-    """The gold model of a table, as its YAML has it: its columns map to those of the source."""
+    """The gold model of a table, as its YAML has it: its columns map to those of the source.
+
+    `source_key`: the columns of the source that are of its key. One that tells the table is not.
+    """
 
     name: str
     key: list[str]
     columns: dict[str, str]
+    source_key: list[str]
 
 
 def model_of(table: KnownTable, project_dir: Path) -> GoldModel | None:
     """Return the gold model that has the current rows of a table; None if there is none."""
-    path = Gold(project_dir).reader_of(table.source)
+    gold = Gold(project_dir)
+    path = gold.reader_of(table.source)
     if path is None:
         return None
     for file in sorted(path.parent.glob("*.yml")):
@@ -136,10 +141,12 @@ def model_of(table: KnownTable, project_dir: Path) -> GoldModel | None:
                     for c in columns
                     if not c["name"].startswith("_") and derived_expression(c) is None
                 }
-                return GoldModel(path.stem, key_names(model, columns), values)
+                key, made_of = key_names(model, columns), gold.models[path].columns
+                of_source = [values.get(each, each) for each in key if made_of.get(each) != []]
+                return GoldModel(path.stem, key, values, of_source)
     return None
 
 
 def _key_of_model(table: KnownTable, project_dir: Path) -> list[str]:
     model = model_of(table, project_dir)
-    return [model.columns.get(name, name) for name in model.key] if model else []
+    return model.source_key if model else []

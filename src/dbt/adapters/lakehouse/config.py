@@ -21,4 +21,5 @@ class LakehouseConfig(SparkConfig):
     plain_table: bool | None = None
     change_feed: bool | None = None
     on_violation: str | dict[str, str] | None = None
+    on_shared_key: str | None = None
     keeps_after_bytes: int | None = None

@@ -32,8 +32,9 @@ from cdc_lakehouse.engine.rebuilds import KIND, why_rebuilt
 from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import read_tables
+from cdc_lakehouse.engine.row_images import row_images
 from cdc_lakehouse.engine.rules import CODES_OF_VALUES, OTHER_CODES, read_rules
-from cdc_lakehouse.engine.source_tables import SourceTable, rows_of_tables
+from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.engine.steps import follow
 from cdc_lakehouse.sql import quoted
 from dbt.adapters.lakehouse.config import LakehouseConfig
@@ -93,7 +94,6 @@ class Gold:
             options = read_options(node, key, self.OPTIONS, self.tables.adapter.config.models)
             rules = read_rules(node, key, options.on_violation)
         kind, columns = node["config"]["materialized"], gold_columns(node)
-        stored = stored_columns(columns, kind)
         return GoldModel(
             node["name"],
             kind,
@@ -101,14 +101,15 @@ class Gold:
             tuple(key),
             options,
             tuple(columns),
-            tuple(stored),
+            tuple(stored_columns(columns, kind)),
             row_rules=rules,
+            source_names=tuple(node["config"].get("meta", {}).get("source_tables", ())),
         )
 
-    def rows_of_tables(self, names: Sequence[str]) -> str:
-        """Return the condition that a row of silver.row_images is of one of some tables."""
+    def row_images(self, images: BaseRelation, names: Sequence[str], given: dict[str, Any]) -> str:
+        """Return the row images of source tables as `from` takes them."""
         with short_errors():
-            return rows_of_tables(names)
+            return row_images(images, names, given)
 
     def plan(
         self, node: Mapping[str, Any], relation: BaseRelation, sql: str, full_refresh: bool
@@ -125,8 +126,7 @@ class Gold:
         with short_errors():
             model = replace(model, protected=with_protection(model, protection))
         self.protection.check_images(protection)
-        is_wide = len(model.columns) > MANY_COLUMNS
-        self.tables.spark.conf.set(INFERENCE, str(not is_wide).lower())
+        self.tables.spark.conf.set(INFERENCE, str(len(model.columns) <= MANY_COLUMNS).lower())
         view = relation.incorporate(type="view")
         storage, said = storage_of(view), None
         exists = self.tables.exists(storage)
