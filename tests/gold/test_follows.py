@@ -22,8 +22,8 @@ pytestmark = pytest.mark.full
 
 PAGE = (PROJECT / "docs" / "marts.md").read_text()
 SEED = int(os.environ["SEED"])
-# Of the soak: how many runs a random history is read in.
-RUNS = int(os.environ.get("FOLLOWS_RUNS") or 20)
+# Of the soak: in how many runs a random history is read.
+RUNS = int(os.environ.get("FOLLOWS_RUNS") or 5)
 
 RELATION = SparkRelation.create(schema="marts", identifier="paid", type="table")
 SQL = """select sales.id as sale_id, buyers.id as buyer_id, 'of gold.sales' as note

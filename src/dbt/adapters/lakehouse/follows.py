@@ -126,7 +126,8 @@ class Follows:
                 tables.name_query(followed.touched, touched)
             except DbtRuntimeError as error:
                 raise LakehouseError(
-                    f"{mart.name}: option follows: {followed.values} of {followed.name}: {error.msg}"
+                    f"{mart.name}: option follows: {followed.values} of {followed.name}: "
+                    f"{error.msg}"
                 ) from None
             refuse_types(mart, followed, found, tables.columns_of_query(followed.touched).types)
         if not run.is_build and found != tables.columns_of_query(str(mart.relation)).types:
