@@ -1,5 +1,6 @@
 """Marts that follow gold tables: a run computes the touched keys, and the mart equals its query."""
 
+import json
 import os
 import random
 import re
@@ -10,13 +11,14 @@ from dbt.adapters.spark.relation import SparkRelation
 from laboratory import MODEL, Laboratory, change, truncate, write_models
 from test_erase import files_that_hold
 
-from cdc_lakehouse.delta.past import UNREAD, Mark
+from cdc_lakehouse.delta.past import UNREAD, Mark, note_of
 from cdc_lakehouse.engine.change_feed import FeedReading
 from cdc_lakehouse.engine.follows import Read, query_of_feeds, why_built_anew, why_not_followed
 from cdc_lakehouse.engine.follows_model import read_mart, refuse_columns, refuse_types
 from cdc_lakehouse.engine.follows_run import SOURCE, MartRun
 from cdc_lakehouse.engine.steps import Ask, Commit, Say, Stage, follow
 from cdc_lakehouse.errors import LakehouseError
+from dbt.adapters.lakehouse.marks import Marks
 
 pytestmark = pytest.mark.full
 
@@ -207,6 +209,41 @@ def test_a_mart_is_built_in_one_commit():
     assert (said, type(commit)) == (Say("marts.paid is built anew: of a reason"), Commit)
     assert not any(isinstance(step, Stage) for step in taken(new))
     assert MartRun(mart(), Mark(3, 3), readings(), False).is_up_to_date
+
+
+def test_it_is_noticed_that_something_else_has_changed_rows(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAKEHOUSE_DIR", str(tmp_path))
+    log = tmp_path / "warehouse" / "marts.db" / "paid" / "_delta_log"
+    log.mkdir(parents=True)
+    note = {"userMetadata": note_of({SOURCE: (1, "read")})}
+
+    def commit(number, info, *actions):
+        lines = [{"commitInfo": {"txnId": f"id{number}", **info}}, *actions]
+        text = "\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
+        (log / f"{number:020}.json").write_text(text)
+
+    def has_changed():
+        return Marks(None).has_changed_since(Mark(1, 1), RELATION, SOURCE)
+
+    def file(changes):
+        return {"add": {"path": "a", "dataChange": changes}}
+
+    commit(0, note, {"txn": {"appId": SOURCE, "version": 1}}, file(True))
+    commit(1, {"operation": "OPTIMIZE"}, file(False))
+    assert not has_changed()
+    commit(2, {"operation": "DELETE"}, file(True))
+    assert has_changed()
+    # Maintenance says again what the rows have read, and shortens the log.
+    commit(3, {"operation": "OPTIMIZE", **note}, file(False))
+    assert has_changed()
+    for number in range(3):
+        (log / f"{number:020}.json").unlink()
+    assert not has_changed()
+    commit(4, {"operation": "RESTORE", "operationParameters": {"version": 3}}, file(True))
+    assert has_changed()
+    commit(3, {"operation": "OPTIMIZE"}, file(False))
+    (log / f"{4:020}.json").unlink()
+    assert has_changed()
 
 
 # On Spark.
@@ -580,8 +617,6 @@ def test_what_another_program_writes_or_restores_is_computed_again(laboratory):
 def _killed(after):
     """Run the marts as if the process died before their commits, or right after them."""
     from conftest import _dbt
-
-    from dbt.adapters.lakehouse.marks import Marks
 
     def dies(*arguments, **named):
         if after:

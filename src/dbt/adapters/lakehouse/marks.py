@@ -38,15 +38,19 @@ class Marks:
     def has_changed_since(self, mark: Mark, relation: BaseRelation, name: str) -> bool:
         """Tell whether rows of a table were changed after the commit with its `mark` of a name.
 
-        A RESTORE changes rows, compaction does not. They were if that commit is not known.
+        A RESTORE changes rows, compaction does not; maintenance says the mark again. Where that
+        commit has left the log, those that are there tell, if one of them says the mark.
         """
+        is_said_again = False
         with suppress(Unknown):
             for commit in past_of(folder_of(relation)):
-                if commit.mark(name, mark.newest):
+                found = commit.mark(name, mark.newest)
+                if found and found.noted_in:
                     return False
                 if '"dataChange":true' in commit.text:
                     return True
-        return True
+                is_said_again |= found is not None
+        return not is_said_again
 
     def why_not_of_past(self, mark: Mark, events: Mark) -> str | None:
         """Return why the changes that a gold table has are not of the past of the change log.
