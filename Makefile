@@ -44,6 +44,7 @@ soak: export SERVE_SECONDS ?= 600
 soak: export TEAM_KILLS ?= 20
 soak: export ERASE_KILLS ?= 7
 soak: export HISTORY_RUNS ?= 3
+soak: export FOLLOWS_RUNS ?= 30
 soak: export WIDE_COLUMNS ?= 1017
 soak: export MOMENT_SEEDS ?= 3
 soak: export MOMENT_KILLS ?= 20

@@ -7,6 +7,7 @@ import pytest
 from conftest import PROJECT
 from jinja2 import UndefinedError
 from rendered import look_at
+from test_follows import mart, readings
 from test_gold_table import model, node, table
 
 from cdc_lakehouse.delta.statistics import Extent
@@ -126,6 +127,18 @@ def of_silver():
     yield "source_tables_settled_before", ()
 
 
+def of_marts():
+    of = mart()
+    for reading in readings("changes", "snapshot").values():
+        yield "touched_values", (of.followed[0], reading)
+    for changed in (of.followed, of.followed[:1], of.followed[1:]):
+        yield "touched_keys", (of, changed, "given")
+    yield "changes_of_mart", (of, "given")
+    yield "merge_changes_of_mart", (of, ("sale_id", "note"))
+    yield "replace_mart", (of, "given")
+    yield "commit_only_mart", (of,)
+
+
 def faults_of(text):
     """What a linter says of a statement."""
     for unread, instead in UNREAD.items():
@@ -138,7 +151,7 @@ def faults_of(text):
 
 def rendered():
     """Each statement once, with what renders it."""
-    for what, arguments in [*of_gold(), *of_silver()]:
+    for what, arguments in [*of_gold(), *of_silver(), *of_marts()]:
         name, render = (what, getattr(sql, what)) if isinstance(what, str) else ("view", what)
         yield render(*arguments), name
 

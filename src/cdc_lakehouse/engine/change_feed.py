@@ -258,13 +258,16 @@ def kind_of_reading(
         return "snapshot"
     if since.commit > last or since.feed not in (None, properties[FEED]):
         why = f"its feed has begun again since {consumer} has read commit {since.commit}"
-        raise cannot_go_on(consumer, table, why)
+        raise CannotGoOn(consumer, table, why)
     return "nothing" if since.commit == last else "changes"
 
 
-def cannot_go_on(consumer: str, table: str, why: str) -> LakehouseError:
-    """Return the error of a consumer that has to begin with a snapshot again."""
-    return LakehouseError(
-        f"{consumer} cannot go on reading the change feed of {table}: {why}. "
-        f"Run `dbt run --full-refresh -s {consumer}`, which begins with all rows as they are."
-    )
+class CannotGoOn(LakehouseError):
+    """A consumer has to begin with a snapshot again: `why`, as the end of a sentence."""
+
+    def __init__(self, consumer: str, table: str, why: str) -> None:
+        super().__init__(
+            f"{consumer} cannot go on reading the change feed of {table}: {why}. "
+            f"Run `dbt run --full-refresh -s {consumer}`, which begins with all rows as they are."
+        )
+        self.why = f"it cannot go on reading the change feed of {table}: {why}"

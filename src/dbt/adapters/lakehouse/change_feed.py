@@ -8,11 +8,11 @@ from dbt.adapters.base.relation import BaseRelation
 from cdc_lakehouse.delta.feed import FEED, PURGED, first_after_purge, first_lost
 from cdc_lakehouse.delta.past import identifier_of, why_not_of_past
 from cdc_lakehouse.engine.change_feed import (
+    CannotGoOn,
     FeedReading,
     FeedRows,
     MomentReading,
     Position,
-    cannot_go_on,
     kind_of_reading,
     refuse_without_history,
     refuse_without_option,
@@ -51,7 +51,7 @@ class Feeds:
             consumer: the model that reads.
         """
         with short_errors():
-            reading = self._reading_of_feed(relation, nodes, since, str(consumer.identifier))
+            reading = self.reading_of_feed(relation, nodes, since, str(consumer.identifier))
         return sql.rows_of_feed(reading)
 
     def changes_until(
@@ -79,13 +79,19 @@ class Feeds:
         storage = storage_of(relation.include(database=False)).render()
         return sql.changes_between_moments(MomentReading(rows, storage, begin, end))
 
-    def _reading_of_feed(
+    def reading_of_feed(
         self,
         relation: BaseRelation,
         nodes: Iterable[Mapping[str, Any]],
         since: Mapping[str, Any] | None,
         consumer: str,
     ) -> FeedReading:
+        """Return what a model reads of a feed; the arguments are those of `changes_of`.
+
+        Raises:
+            CannotGoOn: the commits after the last that it has read do not tell what has changed.
+            LakehouseError: there is no feed.
+        """
         rows, table = FeedRows(self._model_of(relation, nodes)), plain_of(relation)
         self.tables.forget_snapshots()  # the run of the model may have been in another thread
         refuse_without_option(rows.model, consumer)
@@ -99,12 +105,12 @@ class Feeds:
         kind = kind_of_reading(position, properties, last, name, consumer)
         folder, first = folder_of(table), 0
         if position and position.known and (found := why_not_of_past(folder, *position.known)):
-            raise cannot_go_on(consumer, name, f"it {found}")
+            raise CannotGoOn(consumer, name, f"it {found}")
         if position and kind == "changes":
             first = first_after_purge(properties.get(PURGED), position.commit + 1)
             lost = first_lost(folder, first, last)
             if lost is not None:
-                raise cannot_go_on(consumer, name, f"the changes of its commit {lost} are removed")
+                raise CannotGoOn(consumer, name, f"the changes of its commit {lost} are removed")
         identifier = identifier_of(folder, last)
         return FeedReading(
             rows, name, properties[FEED], kind, first, last, state.timestamp(), identifier

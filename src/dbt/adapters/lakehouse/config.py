@@ -1,6 +1,7 @@
 """The options that a model of this adapter may have beside those of dbt-spark."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from dbt.adapters.spark.impl import SparkConfig
 
@@ -10,6 +11,7 @@ class LakehouseConfig(SparkConfig):
     """The options of a gold model; `cdc_lakehouse.engine.gold_options` explains and checks them.
 
     `keeps_after_bytes` is of a summary: after how many bytes of new files it keeps what it shows.
+    `follows` is of a mart: the columns by which its rows depend on each gold table.
     """
 
     on_truncate: str | None = None
@@ -23,3 +25,4 @@ class LakehouseConfig(SparkConfig):
     on_violation: str | dict[str, str] | None = None
     on_shared_key: str | None = None
     keeps_after_bytes: int | None = None
+    follows: dict[str, Any] | None = None

@@ -15,6 +15,7 @@ from dbt.adapters.lakehouse.change_feed import Feeds
 from dbt.adapters.lakehouse.config import LakehouseConfig
 from dbt.adapters.lakehouse.connections import TIMINGS, LakehouseConnectionManager
 from dbt.adapters.lakehouse.data_tests import DataTests
+from dbt.adapters.lakehouse.follows import Follows
 from dbt.adapters.lakehouse.gold import Gold
 from dbt.adapters.lakehouse.marks import Marks
 from dbt.adapters.lakehouse.moments import Moments
@@ -88,6 +89,11 @@ class LakehouseAdapter(SparkAdapter):
     def feeds(self) -> Feeds:
         """The change feeds of gold tables."""
         return Feeds(self.tables, self.gold)
+
+    @Part
+    def follows(self) -> Follows:
+        """Marts that follow gold tables."""
+        return Follows(self.tables, self.marks, self.views, self.feeds)
 
     @Part
     def summaries(self) -> Summaries:

@@ -1,5 +1,6 @@
 """How far the tables of a lakehouse have read each other, and how a run notes it."""
 
+from contextlib import suppress
 from typing import Any
 
 from dbt.adapters.base.relation import BaseRelation
@@ -7,7 +8,7 @@ from dbt.adapters.contracts.connection import AdapterResponse
 
 from cdc_lakehouse.delta.commit import set_for_one_statement, settings_of_commit
 from cdc_lakehouse.delta.log import is_table, last_transactions
-from cdc_lakehouse.delta.past import Mark, mark_of_rows
+from cdc_lakehouse.delta.past import UNREAD, Mark, Unknown, mark_of_rows, past_of
 from cdc_lakehouse.engine import change_log
 from cdc_lakehouse.engine.rebuilds import why_not_of_past
 from dbt.adapters.lakehouse.tables import Tables, folder_of
@@ -24,6 +25,8 @@ class Marks:
     def mark(self, relation: BaseRelation, name: str) -> Mark:
         """Return how far the rows of a table have read what it notes under a name."""
         marks = last_transactions(folder_of(relation))
+        if marks is None and not is_table(folder_of(relation)):
+            return UNREAD
         if marks is None:
             # Delta has to read the whole log for it.
             mark = self.tables.snapshot(relation).transactions().get(name)
@@ -31,6 +34,23 @@ class Marks:
         else:
             newest = marks.get(name, -1)
         return mark_of_rows(folder_of(relation), name, newest)
+
+    def has_changed_since(self, mark: Mark, relation: BaseRelation, name: str) -> bool:
+        """Tell whether rows of a table were changed after the commit with its `mark` of a name.
+
+        A RESTORE changes rows, compaction does not; maintenance says the mark again. Where that
+        commit has left the log, those that are there tell, if one of them says the mark.
+        """
+        is_said_again = False
+        with suppress(Unknown):
+            for commit in past_of(folder_of(relation)):
+                found = commit.mark(name, mark.newest)
+                if found and found.noted_in:
+                    return False
+                if '"dataChange":true' in commit.text:
+                    return True
+                is_said_again |= found is not None
+        return not is_said_again
 
     def why_not_of_past(self, mark: Mark, events: Mark) -> str | None:
         """Return why the changes that a gold table has are not of the past of the change log.
