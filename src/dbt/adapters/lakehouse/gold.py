@@ -1,7 +1,7 @@
 """What the materializations of gold ask; `cdc_lakehouse.engine` decides it."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any, ClassVar
 
@@ -13,13 +13,15 @@ from cdc_lakehouse.engine import change_log
 from cdc_lakehouse.engine.alterations import alterations
 from cdc_lakehouse.engine.columns import (
     KNOWN_AT,
-    column_of,
-    derived_expression,
     gold_columns,
     primary_key,
     stored_columns,
 )
 from cdc_lakehouse.engine.fixed_names import EVENTS
+from cdc_lakehouse.engine.former_names import (
+    refuse_former_reads,
+    refuse_shared_names,
+)
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_options import read_options
 from cdc_lakehouse.engine.gold_relations import beside, complete_of, function_of, storage_of
@@ -33,7 +35,7 @@ from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import read_tables
 from cdc_lakehouse.engine.rules import CODES_OF_VALUES, OTHER_CODES, read_rules
-from cdc_lakehouse.engine.source_tables import SourceTable, rows_of_tables
+from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.engine.steps import follow
 from cdc_lakehouse.sql import quoted
 from dbt.adapters.lakehouse.config import LakehouseConfig
@@ -92,7 +94,9 @@ class Gold:
             key = primary_key(node)
             options = read_options(node, key, self.OPTIONS, self.tables.adapter.config.models)
             rules = read_rules(node, key, options.on_violation)
-        kind, columns = node["config"]["materialized"], gold_columns(node)
+            columns = gold_columns(node)
+            refuse_shared_names(node["name"], columns)
+        kind = node["config"]["materialized"]
         stored = stored_columns(columns, kind)
         return GoldModel(
             node["name"],
@@ -104,11 +108,6 @@ class Gold:
             tuple(stored),
             row_rules=rules,
         )
-
-    def rows_of_tables(self, names: Sequence[str]) -> str:
-        """Return the condition that a row of silver.row_images is of one of some tables."""
-        with short_errors():
-            return rows_of_tables(names)
 
     def plan(
         self, node: Mapping[str, Any], relation: BaseRelation, sql: str, full_refresh: bool
@@ -123,6 +122,7 @@ class Gold:
         protection = self.protection.lines()
         model = self.model(node, sql)
         with short_errors():
+            refuse_former_reads(model)
             model = replace(model, protected=with_protection(model, protection))
         self.protection.check_images(protection)
         is_wide = len(model.columns) > MANY_COLUMNS
@@ -268,24 +268,6 @@ class Gold:
         """Return the codes of problems of `values` and of `others`, which are no rules, in SQL."""
         codes = {"values": CODES_OF_VALUES, "others": OTHER_CODES}
         return ", ".join(quoted(code) for kind in kinds for code in codes[kind])
-
-    def names_of_source_columns(
-        self, relation: BaseRelation, nodes: Iterable[dict[str, Any]]
-    ) -> str:
-        """Return the names that a gold model's columns have in the source, as a list in SQL.
-
-        Args:
-            nodes: those of dbt's graph, of which the model is one.
-        """
-        names = [
-            quoted(column_of(column).source)
-            for node in nodes
-            if node["resource_type"] == "model"
-            and (node["schema"], node["alias"]) == (relation.schema, relation.identifier)
-            for column in node["columns"].values()
-            if derived_expression(column) is None
-        ]
-        return ", ".join(names)
 
     def run(self, table: GoldTable, context: Context) -> None:
         """Make a gold table and its views where they are missing, and write what is new for it.
