@@ -1,7 +1,7 @@
 """What the materializations of gold ask; `cdc_lakehouse.engine` decides it."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, ClassVar
 
@@ -30,13 +30,14 @@ from cdc_lakehouse.engine.gold_table import GoldTable
 from cdc_lakehouse.engine.judged_rows import RULES
 from cdc_lakehouse.engine.latest_changes import LatestChanges, TableChanges
 from cdc_lakehouse.engine.protected_models import with_protection
-from cdc_lakehouse.engine.rebuilds import KIND, why_rebuilt
+from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, why_rebuilt
 from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import read_tables
 from cdc_lakehouse.engine.rules import CODES_OF_VALUES, OTHER_CODES, read_rules
 from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.engine.steps import follow
+from cdc_lakehouse.engine.widening import Widened, widening
 from cdc_lakehouse.sql import quoted
 from dbt.adapters.lakehouse.config import LakehouseConfig
 from dbt.adapters.lakehouse.connections import short_errors
@@ -47,6 +48,7 @@ from dbt.adapters.lakehouse.moments import Moments
 from dbt.adapters.lakehouse.protection import ProtectedColumns
 from dbt.adapters.lakehouse.tables import INFERENCE, Tables, folder_of
 from dbt.adapters.lakehouse.views import REPLACED, Views
+from dbt.adapters.lakehouse.widening import find_widened, named
 
 # Of more columns than these nothing is inferred, which would take minutes.
 MANY_COLUMNS = 200
@@ -135,7 +137,8 @@ class Gold:
         if is_replaced:
             said = f"{storage} is made anew: it was of another materialization"
             properties = {}
-        mark, why, altered = UNREAD, None, []
+        mark, why, altered, is_part = UNREAD, None, [], self.tables.reads_a_part_only(sql)
+        widened: tuple[Widened, ...] = ()
         events = self.marks.mark(self.tables.events, change_log.MESSAGES)
         last = events.version
         if properties:
@@ -143,18 +146,22 @@ class Gold:
             altered = self.tables.changed_columns(
                 storage, [column.definition for column in model.stored]
             )
+            if altered and model.options.type_widening and not is_part:
+                widened = find_widened(self.tables, model, view, properties)
         # Where silver has read nothing there is nothing to build a table from.
         if properties and last is not None:
             why = why_rebuilt(
                 properties,
-                model.definition,
-                altered,
+                properties[DEFINITION] if widened else model.definition,
+                [] if widened else altered,
                 self._has_resettled_changes(model, mark.version, last),
                 full_refresh,
                 self.marks.why_not_of_past(mark, events),
             )
             said = f"{storage} is built anew: {why}" if why else None
-        rebuild, is_part = why is not None, self.tables.reads_a_part_only(sql)
+        if widened and why is None:
+            altered, said = [], f"{storage} has its columns widened in place: {named(widened)}"
+        rebuild = why is not None
         read = None if rebuild else mark.version
         changes = self._changes(last, read)
         table = GoldTable(
@@ -171,7 +178,7 @@ class Gold:
             altered,
             self._commit_read(events),
             is_replaced,
-            () if why is not None or is_part else self._alterations(model, storage, properties),
+            () if rebuild or is_part else self._alterations(model, storage, properties, widened),
             has_complete=not self.views.is_of_model(complete_of(view)),
         )
         # A part of the sources must not take the place of what the views read.
@@ -185,7 +192,11 @@ class Gold:
         return replace(table, needs_views=needs_views)
 
     def _alterations(
-        self, model: GoldModel, storage: BaseRelation, properties: Mapping[str, str]
+        self,
+        model: GoldModel,
+        storage: BaseRelation,
+        properties: Mapping[str, str],
+        widened: Sequence[Widened],
     ) -> tuple[str, ...]:
         """The statements that bring the table that is there, if there is one, in line."""
         if not properties:
@@ -194,7 +205,10 @@ class Gold:
             self.tables.snapshot(storage).schema(),
             model.options.values["cluster_by"],
         )
-        return alterations(str(storage), schema.json(), properties, model.stored, cluster_by)
+        return (
+            *widening(str(storage), model, widened),
+            *alterations(str(storage), schema.json(), properties, model.stored, cluster_by),
+        )
 
     def _commit_read(self, events: Mark) -> str | None:
         """The identifier of the commit of bronze.messages up to which the change log has read.
