@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cdc_lakehouse.engine.source_tables import SourceTable
-from cdc_lakehouse.gold.read_models import is_open, models_of, readers
+from cdc_lakehouse.gold.read_models import is_open, models_of, names_of_columns, readers
 
 YAML = """
 models:
@@ -86,6 +86,22 @@ def test_a_column_is_open_until_a_model_reads_or_excepts_it(project):
     assert not is_open(followed, "new", "phone_number", None)
     assert not is_open(followed, "vanished", "phone", None)
     assert not is_open(followed, "renamed", "phone_number", "phone")
+
+
+def test_a_column_that_is_renamed_is_followed_by_its_former_name(project, tmp_path):
+    project(phone="image['phone_number']")
+    path = tmp_path / "models" / "gold" / "shop" / "_shop.yml"
+    meta = "{name: phone, data_type: string, meta: {source: phone_number, formerly: [phone, tel]}}"
+    path.write_text(path.read_text().replace("{name: phone, data_type: string}", meta))
+    (model,) = models_of(tmp_path)
+    assert model.former == {"phone_number": ("phone", "tel")}
+    assert not is_open([model], "renamed", "phone_number", "phone")
+    assert not is_open([model], "vanished", "phone", None)
+    assert is_open([model], "new", "phone", None)  # another column has taken the name
+    names = [["id"], ["phone_number", "phone", "tel"]]
+    assert names_of_columns([model], ["id", "phone_number"]) == names
+    assert names_of_columns([model], ["id", "tel"]) == names
+    assert names_of_columns([], ["id", "tel"]) == [["id"], ["tel"]]
 
 
 def test_one_model_of_a_table_that_reads_or_excepts_a_column_is_enough(project):

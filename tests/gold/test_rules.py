@@ -159,7 +159,7 @@ def test_the_example_of_the_page_is_what_the_page_says():
 
 
 def test_other_rules_write_the_copy_again_though_nothing_is_new():
-    assert need_of(7, 7, 7, 0, False, has_same_rules=False) == "replace"
+    assert need_of(7, 7, 7, 0, False, is_alike=False) == "replace"
     assert need_of(7, 7, 7, 0, False) == "nothing"
 
 

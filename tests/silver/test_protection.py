@@ -2,11 +2,13 @@
 
 import hmac
 import json
+from dataclasses import replace
 from hashlib import sha256
 
 import pytest
 
 from cdc_lakehouse.engine.columns import Column
+from cdc_lakehouse.engine.former_names import columns_of_images
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_options import GoldOptions
 from cdc_lakehouse.engine.loss import LostRows
@@ -216,3 +218,19 @@ def test_a_key_is_only_hashed(read):
     assert with_protection(model(CRM), read(HEADER + lines))
     with pytest.raises(LakehouseError, match=r"line 2: mask crm\.customers\.\*, but id is a"):
         with_protection(model(CRM), read(HEADER + lines.partition("\n")[2]))
+
+
+def test_all_names_of_a_column_are_protected_alike(read):
+    columns = (Column("id", "string", "id"), Column("mail", "string", "mail", False, ("email",)))
+    images = f"select {columns_of_images(columns)} from silver.row_images where {CRM}"
+    sql = f"select image['id'] as id, image['mail'] as mail from ({images}) as row_images"
+    renamed = replace(model(CRM), sql=sql, columns=columns)
+    assert {(d, t) for d, _, t in tables_named(renamed)} == {("crm", "customers")}
+    line = "crm,,customers,email,hash,gold\n"
+    with pytest.raises(LakehouseError, match=r"line 2: hash crm.customers.email, .* mail, email"):
+        with_protection(renamed, read(HEADER + line))
+    for other in ("crm,,customers,mail,mask,gold\n", "crm,,customers,mail,hash,silver\n"):
+        with pytest.raises(LakehouseError, match="other lines or none protect these"):
+            with_protection(renamed, read(HEADER + line + other))
+    assert with_protection(renamed, read(HEADER + line + "crm,,customers,mail,hash,gold\n"))
+    assert with_protection(renamed, read(HEADER + "hr,,people,email,hash,gold\n")) == ()

@@ -340,11 +340,11 @@ def test_a_key_of_which_two_source_tables_have_a_row_is_found(lakehouse):
             "gk04_other_deletes_beside",
         )
     )
-    (row,) = lakehouse.query(shared_keys("things", ["id"], [renamed, gone, beside]))
+    (row,) = lakehouse.query(shared_keys("things", [["id"]], [renamed, gone, beside]))
     assert (row["keys"], row["first_key"]) == (2, '["1"]')
     assert row["source_tables"] == sorted([renamed, gone, beside])
     # Of the one 3 is there, of the other 1 and 2; both had rows of other keys.
-    assert lakehouse.query(shared_keys("things", ["id"], [moved, beside])) == []
+    assert lakehouse.query(shared_keys("things", [["id"]], [moved, beside])) == []
 
 
 def test_a_format_gives_its_columns_in_any_order(outcomes):

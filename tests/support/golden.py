@@ -19,6 +19,7 @@ from test_gold_table import node, table  # noqa: E402
 
 from cdc_lakehouse.delta.past import Mark  # noqa: E402
 from cdc_lakehouse.engine.columns import gold_columns  # noqa: E402
+from cdc_lakehouse.engine.former_names import columns_of_images  # noqa: E402
 from cdc_lakehouse.engine.gold_run import GoldRun  # noqa: E402
 from cdc_lakehouse.engine.gold_table import GoldTable  # noqa: E402
 from cdc_lakehouse.engine.latest_changes import TableChanges  # noqa: E402
@@ -56,6 +57,8 @@ MODEL = f"""select
     image['status'] as status,
     try_cast(image['total'] as decimal(10, 2)) as total
 from (select * from silver.row_images where {rows_of_tables(["shop.orders"])}) as row_images"""
+# What the columns of the orders were called before: the key, and a column that had two other names.
+FORMERLY = {"id": ["nr"], "status": ["state", "phase"]}
 # The properties of a copy for other readers.
 COPY = {KIND: PLAIN_TABLE}
 # What the queries of a run that merges three updates of the orders 7 to 9 are answered.
@@ -89,6 +92,14 @@ def with_rules(plan):
     ]
     rules = read_rules(yaml, ["id"], {"paid": "null", "known": "hold"})
     return replace(plan, model=replace(plan.model, row_rules=rules), needs_views=True)
+
+
+def renamed():
+    """The plan of a run of the orders whose columns had other names before."""
+    described = [c | {"meta": {"formerly": FORMERLY.get(c["name"], [])}} for c in COLUMNS]
+    columns = tuple(gold_columns(node("current_state", columns=described)))
+    images = f"select {columns_of_images(columns)} from silver.row_images"
+    return orders(columns=columns, sql=MODEL.replace("select * from silver.row_images", images))
 
 
 def steps_of(plan, shown=None, copy=COPY, **summary):
@@ -160,6 +171,7 @@ def shapes():
         "plain.sql": text_of(steps_of(orders())),
         "partial.sql": text_of(steps_of(orders(), partial_changes=1)),
         "history.sql": text_of(steps_of(orders("history"))),
+        "renamed.sql": text_of(steps_of(renamed(), partial_changes=1)),
         "rules.sql": text_of(steps_of(with_rules(orders()))),
         "plain_copy.sql": text_of(copied[begin + 1 :]),
         "shared_keys.sql": text_of(asked),

@@ -1,5 +1,6 @@
 """The columns of a gold table and of what is stored for it, and how SQL names them."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,14 +64,16 @@ SHOWN_ONLY = {"history": {"valid_from", "valid_to", "is_current"}, "current_stat
 class Column:
     """A column of a gold table.
 
-    `source` is the column of the source that it is of. `is_inferred`: its type was inferred from
-    values, so that a value has to keep its text. `definition` is what dbt has of its YAML.
+    `source` is the column of the source that it is of, under its newest name; `formerly` has the
+    names that it had before, the newest first. `is_inferred`: its type was inferred from values, so
+    that a value has to keep its text. `definition` is what dbt has of its YAML.
     """
 
     name: str
     data_type: str
     source: str
     is_inferred: bool = False
+    formerly: tuple[str, ...] = ()
     definition: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
@@ -116,6 +119,7 @@ def column_of(definition: Mapping[str, Any]) -> Column:
         definition["data_type"],
         source_of(definition),
         bool((definition.get("meta") or {}).get("inferred", False)),
+        formerly_of(definition),
         definition,
     )
 
@@ -124,6 +128,21 @@ def source_of(definition: Mapping[str, Any]) -> str:
     """Return the name that a column of a YAML has in the source."""
     name: str = (definition.get("meta") or {}).get("source", definition["name"])
     return name
+
+
+def formerly_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names that a column of a YAML had in the source before, the newest first.
+
+    Raises:
+        LakehouseError: they are no list of names.
+    """
+    given = (definition.get("meta") or {}).get("formerly") or []
+    if not isinstance(given, list) or not all(isinstance(each, str) and each for each in given):
+        raise LakehouseError(
+            f"The column {definition['name']} has formerly: {json.dumps(given)}. It is a list of "
+            "the names that the column had in the source: `meta: {formerly: [order_no]}`."
+        )
+    return tuple(given)
 
 
 def _own(types: Mapping[str, str]) -> Iterator[Column]:

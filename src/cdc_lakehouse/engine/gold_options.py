@@ -31,7 +31,11 @@ CHOICES = {
 }
 # Options that decide what is kept beside the table, or what of it is shown, not what it holds.
 BESIDE: dict[str, Any] = {
-    **{"plain_table": False, "change_feed": False, "on_violation": "keep", "on_shared_key": None}
+    "plain_table": False,
+    "change_feed": False,
+    "type_widening": False,
+    "on_violation": "keep",
+    "on_shared_key": None,
 }
 # The columns that a change has beside those of its row.
 FEED_COLUMNS = {"_change_type", "_commit_version", "_commit_timestamp", "_before", "_feed"}
@@ -59,6 +63,8 @@ class GoldOptions:
         plain_table: keep gold_plain.<name> too, the rows that the model shows as a table that every
             Delta reader takes.
         change_feed: keep it with Delta's change data feed, which `changes_of` reads.
+        type_widening: let a wider type of a column change the table in place; it has then the
+            reader feature typeWidening.
         on_violation: what becomes of a row that breaks a rule, for all rules of the model or by
             their names: `keep` it and say so in `_problems`; make the rule's column `null`, too;
             `hold` the row back until a change mends it.
@@ -70,6 +76,7 @@ class GoldOptions:
     values: Mapping[str, Any] = field(default_factory=dict)
     plain_table: bool = False
     change_feed: bool = False
+    type_widening: bool = False
     on_violation: str | Mapping[str, str] = "keep"
     on_shared_key: str | None = None
 
@@ -168,7 +175,7 @@ def _wrong_values(
     for name, choices in CHOICES.items():
         if name in values and values[name] not in choices:
             yield name, _found(values[name]), f"it is one of {', '.join(choices)}"
-    for name in ("plain_table", "change_feed"):
+    for name in ("plain_table", "change_feed", "type_widening"):
         if beside[name] not in (True, False):
             yield name, _found(beside[name]), "it is true or false"
     if beside["on_shared_key"] not in (None, "refuse", "merge"):

@@ -116,8 +116,12 @@ class PlainRun:
             now,
             found.count if found else 0,
             bool(found and found.truncates),
-            not copy or _rules_of(copy) == self.table.judged_rows.digest,
+            not copy or (_rules_of(copy) == self.table.judged_rows.digest and self._fits(copy)),
         )
+
+    def _fits(self, copy: TableState) -> bool:
+        """Whether the copy has the types of the table, which may have been widened in place."""
+        return not self.table.model.options.type_widening or copy.lacking is not None
 
     def _write(
         self,

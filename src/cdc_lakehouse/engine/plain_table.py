@@ -25,7 +25,7 @@ def need_of(
     now: int,
     changes: int,
     removes_others: bool,
-    has_same_rules: bool = True,
+    is_alike: bool = True,
 ) -> Need:
     """Return what a copy needs.
 
@@ -35,13 +35,13 @@ def need_of(
         now: the mark that it has.
         changes: how many changes the run has merged since `before`.
         removes_others: whether these remove rows of other keys, as a TRUNCATE does.
-        has_same_rules: whether the copy was made by the rules that the model has.
+        is_alike: whether the copy was made by the rules and with the types that the model has.
     """
-    if shown == now and has_same_rules:
+    if shown == now and is_alike:
         return "nothing"
     if shown is not None and shown > now:
         # The stored table was put back from a backup; Delta would skip a write with an older mark.
         return "remake"
-    if before is None or shown != before or removes_others or not has_same_rules:
+    if before is None or shown != before or removes_others or not is_alike:
         return "replace"
     return "merge" if changes else "mark"

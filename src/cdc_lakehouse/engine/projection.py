@@ -13,6 +13,8 @@ from cdc_lakehouse.sql import quoted
 
 # The column of silver.row_images that maps the name of a source column to its canonical text.
 IMAGE = "image"
+# The function that gives members of an image other names; its result is an image, too.
+RENAMES = "transform_keys"
 
 
 class Spark4(Spark):
@@ -105,6 +107,8 @@ def _members(expression: exp.Expr, scope: Scope) -> Iterator[str]:
 
 
 def _is_image(expression: exp.Expr, scope: Scope) -> bool:
+    if isinstance(expression, exp.Anonymous) and expression.name.lower() == RENAMES:
+        return _is_image(expression.expressions[0], scope)
     if not isinstance(expression, exp.Column):
         return False
     origins = list(_origins(expression, scope))
@@ -136,6 +140,12 @@ def text_of(expression: exp.Expr) -> str | None:
         isinstance(expression, exp.Literal) and expression.is_string
     )
     return expression.name if is_text else None
+
+
+def text_under(image: str, names: Sequence[str]) -> str:
+    """Return the SQL of the text that an image has under the first of a column's names."""
+    texts = [f"{image}[{quoted(name)}]" for name in names]
+    return texts[0] if len(texts) == 1 else f"coalesce({', '.join(texts)})"
 
 
 def carries_some(names: Sequence[str]) -> str:

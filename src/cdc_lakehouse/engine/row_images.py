@@ -14,19 +14,22 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.sql import identifier, quoted
 
 
-def row_images(images: object, names: Sequence[str], given: Mapping[str, Any]) -> str:
+def row_images(
+    images: object, names: Sequence[str], given: Mapping[str, Any], columns: str = "*"
+) -> str:
     """Return what `from` takes for `row_images(...)` of a model.
 
     Args:
         images: the relation of all row images.
         names: as of `rows_of_tables`.
         given: the arguments by name: `stars`, a column for each star of a name, from the left.
+        columns: those of the images, as `columns_of_images` lists them.
 
     Raises:
         LakehouseError: a name is none, there is another argument, or another number of stars.
     """
-    columns, condition = _star_columns(names, given), rows_of_tables(names)
-    return f"(select *{columns} from {images} where {condition}) as row_images"
+    stars, condition = _star_columns(names, given), rows_of_tables(names)
+    return f"(select {columns}{stars} from {images} where {condition}) as row_images"
 
 
 def _star_columns(names: Sequence[str], given: Mapping[str, Any]) -> str:

@@ -6,14 +6,14 @@ and the report ask this, the engine its compiled SQL.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 from jinja2 import ChainableUndefined, Environment, TemplateError
 
-from cdc_lakehouse.engine.columns import key_names, source_of
+from cdc_lakehouse.engine.columns import formerly_of, key_names, source_of
 from cdc_lakehouse.engine.projection import columns_read
 from cdc_lakehouse.engine.row_images import row_images
 from cdc_lakehouse.engine.source_tables import (
@@ -38,6 +38,7 @@ class ReadModel:
         excepted: those that its test of columns leaves out.
         key: the columns of its key.
         is_history: whether it keeps all versions.
+        former: the former names of columns of the source that have some, by their newest.
     """
 
     name: str
@@ -47,6 +48,7 @@ class ReadModel:
     excepted: frozenset[str]
     key: tuple[str, ...]
     is_history: bool = False
+    former: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def reads_any_table(self) -> bool:
@@ -84,6 +86,20 @@ def models_of(project: Path) -> list[ReadModel]:
 def readers(models: Iterable[ReadModel], table: SourceTable) -> list[ReadModel]:
     """Return the models that read a table of the source."""
     return [model for model in models if model.reads_table(table)]
+
+
+def names_of_columns(models: Iterable[ReadModel], columns: Iterable[str]) -> list[list[str]]:
+    """Return all names that columns of the source have in images, of each the newest first.
+
+    Args:
+        models: those that read their table.
+        columns: each by one of its names.
+    """
+    known = [[newest, *former] for model in models for newest, former in model.former.items()]
+    return [
+        list(dict.fromkeys([*(n for names in known if column in names for n in names), column]))
+        for column in columns
+    ]
 
 
 def is_open(
@@ -148,6 +164,7 @@ def model_of(name: str, file: str, text: str, said: Mapping[str, Any]) -> ReadMo
         frozenset(map(str, excepted)),
         tuple(key_names(said, columns.values())),
         options.get("materialized") == "history",
+        {source_of(c): former for c in columns.values() if (former := formerly_of(c))},
     )
 
 

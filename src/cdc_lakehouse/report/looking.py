@@ -23,7 +23,7 @@ from cdc_lakehouse.delta.log import (
 from cdc_lakehouse.delta.past import mark_of_rows
 from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.gold.read_models import is_open, models_of, readers
+from cdc_lakehouse.gold.read_models import is_open, models_of, names_of_columns, readers
 from cdc_lakehouse.package import RELEASE
 from cdc_lakehouse.report import facts, questions
 from cdc_lakehouse.report.gold_state import look_at_gold
@@ -205,7 +205,8 @@ class Looker:
             read = [t.name for t in asked if model.reads_table(t) and t.table not in old_names]
             if model.source_key is None or model.reads_any_table or len(read) < 2:
                 continue
-            for row in self._ask(questions.shared_keys(model.name, model.source_key, read)):
+            names = names_of_columns([model], model.source_key)
+            for row in self._ask(questions.shared_keys(model.name, names, read)):
                 key = row.first_key if self._has_values else None
                 found.append(facts.SharedKeys(row.table, row.keys, tuple(row.source_tables), key))
         return tuple(found)

@@ -4,11 +4,12 @@ Columns have the names of the facts that they become.
 """
 
 import shlex
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from pyspark.sql import Row
 
 from cdc_lakehouse.engine.order import order_key, removed_by
+from cdc_lakehouse.engine.projection import text_under
 from cdc_lakehouse.sql import identifier, quoted
 
 MOST_ROWS = 1_000  # of gaps, drift and reasons: what a person looks through
@@ -138,17 +139,17 @@ def landed(places: Iterable[Row]) -> str:
     return LANDED.format(places=", ".join(listed))
 
 
-def shared_keys(name: str, key: Iterable[str], tables: Iterable[str]) -> str:
+def shared_keys(name: str, key: Iterable[Sequence[str]], tables: Iterable[str]) -> str:
     """Return the query of the keys of a gold table that rows of several source tables have.
 
     A row is there if its last change removed it not, and no TRUNCATE or extract came since.
 
     Args:
         name: of the gold table.
-        key: the columns of its key, as the source names them.
+        key: of each column of its key the names in the source, the newest first.
         tables: the source tables that its model reads.
     """
-    values = ", ".join(f"image[{quoted(column)}]" for column in key)
+    values = ", ".join(text_under("image", names) for names in key)
     listed = ", ".join(map(quoted, tables))
     order = order_key(mark="")
     return f"""

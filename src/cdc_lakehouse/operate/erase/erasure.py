@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.bronze import operations
 from cdc_lakehouse.bronze.removal import ERASURE, Removal, interrupted
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.gold.read_models import models_of
 from cdc_lakehouse.operate.erase.carry_out import (
     STOP,
     Locks,
@@ -83,7 +84,9 @@ def erase(
         if not dry_run:
             _complete_interrupted(spark, locks, project_dir, report)
         if table:
-            found = Subjects(spark, table, subjects, read_protection(project_dir))
+            found = Subjects(
+                spark, table, subjects, read_protection(project_dir), models_of(project_dir)
+            )
             _erase_subjects(spark, locks, found, project_dir, dry_run, report)
     return report
 

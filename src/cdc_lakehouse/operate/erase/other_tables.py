@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.delta.kept import kept_tables
+from cdc_lakehouse.engine.projection import text_under
 from cdc_lakehouse.errors import short_message
 from cdc_lakehouse.operate.erase.dbt_runs import read_manifest, run_dbt
 from cdc_lakehouse.operate.erase.found import ROW, Found
@@ -30,7 +31,6 @@ from cdc_lakehouse.operate.erase.stored import (
     text_of,
 )
 from cdc_lakehouse.operate.erase.subjects import Subjects
-from cdc_lakehouse.sql import quoted
 
 ROW_IMAGES = re.compile(r"`?silver`?\.`?row_images`?")
 
@@ -82,7 +82,7 @@ class OtherTables:
             self.spark.table("removed_rows"), ROW, "left_semi"
         )
         images.localCheckpoint().createOrReplaceTempView("subject_images")
-        names = ", ".join(f"image[{quoted(column)}]" for column in self.subjects.columns)
+        names = ", ".join(text_under("image", names) for names in self.subjects.names)
         self.spark.sql(
             f"select * from subject_images where array({names}) in (select key from subjects)"
         ).createOrReplaceTempView("images_of_keys")

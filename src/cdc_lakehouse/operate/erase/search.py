@@ -7,10 +7,10 @@ from pyspark.sql import functions as F
 
 from cdc_lakehouse.bronze.removal import rows_frame, runs_of
 from cdc_lakehouse.bronze.tables import IDENTITY
+from cdc_lakehouse.engine.projection import text_under
 from cdc_lakehouse.operate.erase.found import ROW, Found
 from cdc_lakehouse.operate.erase.keys import Key, names_a_subject
 from cdc_lakehouse.operate.erase.subjects import Subjects
-from cdc_lakehouse.sql import quoted
 
 HALVES = ("update_before", "update_after")
 
@@ -67,10 +67,12 @@ class _Search:
 
     def changes(self) -> list[Row]:
         """Return the row changes that have a subject's key before or after."""
-        names = [quoted(column) for column in self.subjects.columns]
-        new = ", ".join(f"after[{name}]" for name in names)
+        names = self.subjects.names
+        new = ", ".join(text_under("after", each) for each in names)
         # What `before` does not hold has not changed, be it a part of the key.
-        old = ", ".join(f"coalesce(before[{name}], after[{name}])" for name in names)
+        old = ", ".join(
+            f"coalesce({text_under('before', each)}, {text_under('after', each)})" for each in names
+        )
         self.spark.sql(f"""
             select *, array({new}) as new_key, array({old}) as old_key
             from silver.events

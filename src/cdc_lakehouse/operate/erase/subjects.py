@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Sequence
+from itertools import product
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.gold.read_models import ReadModel, names_of_columns, readers
 from cdc_lakehouse.gold.source_tables import SourceTable, find_table
 from cdc_lakehouse.operate.erase.keys import Key, key_digest
 from cdc_lakehouse.protection import LAYERS, Protection
@@ -18,6 +20,7 @@ class Subjects:
 
     `keys` are as the source has them; in silver and gold columns of them may be hashed: `stored`
     has both, for a table whose column is protected since yesterday may have been written before.
+    `names` are all that each column of the key has in images, as models of the table tell them.
     """
 
     def __init__(
@@ -26,6 +29,7 @@ class Subjects:
         table: str,
         given: Sequence[dict[str, str]],
         protection: Protection,
+        models: Sequence[ReadModel],
     ):
         seen = spark.sql("""
             select database_name, schema_name, table_name, collect_set(key_columns) as seen_keys
@@ -38,6 +42,8 @@ class Subjects:
         ]
         self.table = find_table(tables, table)
         self.columns = self._checked_columns(seen[tables.index(self.table)].seen_keys, given)
+        of_table = readers(models, self.table.names)
+        self.names = names_of_columns(of_table, self.columns)
         self.keys: set[Key] = {tuple(subject[c] for c in self.columns) for subject in given}
         self.stored = self.keys | self._pseudonyms(spark, protection)
         self.where = (
@@ -64,24 +70,33 @@ class Subjects:
         lines = [line for line in protection.lines if line.is_of_table(*names)]
         if not lines:
             return set()
-        pairs = [list(zip(self.columns, key, strict=True)) for key in sorted(self.keys)]
+        return {
+            key
+            for columns in product(*self.names)
+            for layer in LAYERS
+            for key in self._hashed(spark, protection, columns, layer)
+        }
+
+    def _hashed(
+        self, spark: SparkSession, protection: Protection, columns: Sequence[str], layer: str
+    ) -> set[Key]:
+        """Return the keys as images have them in a layer under some names of their columns."""
+        names = (self.table.database, self.table.schema, self.table.name)
+        pairs = [list(zip(columns, key, strict=True)) for key in sorted(self.keys)]
         rows = spark.createDataFrame([(dict(each),) for each in pairs], "key map<string, string>")
-        found = set()
-        for layer in LAYERS:
-            images = F.call_function(
-                "protected_images",
-                F.lit(protection.rules()),
-                F.lit(layer),
-                F.lit(protection.key_number),
-                F.array(*map(F.lit, names)),
-                F.array(*map(F.lit, self.columns)),
-                F.col("key"),
-                F.lit(None).cast("map<string, string>"),
-                F.lit(None).cast("map<string, string>"),
-            )
-            hashed = rows.select(images["before"].alias("key")).collect()
-            found |= {tuple(row.key[column] for column in self.columns) for row in hashed}
-        return found
+        images = F.call_function(
+            "protected_images",
+            F.lit(protection.rules()),
+            F.lit(layer),
+            F.lit(protection.key_number),
+            F.array(*map(F.lit, names)),
+            F.array(*map(F.lit, columns)),
+            F.col("key"),
+            F.lit(None).cast("map<string, string>"),
+            F.lit(None).cast("map<string, string>"),
+        )
+        hashed = rows.select(images["before"].alias("key")).collect()
+        return {tuple(row.key[column] for column in columns) for row in hashed}
 
     def text(self) -> str:
         """Return the subjects in words, without their keys."""

@@ -22,6 +22,7 @@ class LakehouseConfig(SparkConfig):
     cluster_by: list[str] | None = None
     plain_table: bool | None = None
     change_feed: bool | None = None
+    type_widening: bool | None = None
     on_violation: str | dict[str, str] | None = None
     on_shared_key: str | None = None
     keeps_after_bytes: int | None = None

@@ -13,13 +13,15 @@ from cdc_lakehouse.engine import change_log
 from cdc_lakehouse.engine.alterations import alterations
 from cdc_lakehouse.engine.columns import (
     KNOWN_AT,
-    column_of,
-    derived_expression,
     gold_columns,
     primary_key,
     stored_columns,
 )
 from cdc_lakehouse.engine.fixed_names import EVENTS
+from cdc_lakehouse.engine.former_names import (
+    refuse_former_reads,
+    refuse_shared_names,
+)
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_options import read_options
 from cdc_lakehouse.engine.gold_relations import beside, complete_of, function_of, storage_of
@@ -28,14 +30,14 @@ from cdc_lakehouse.engine.gold_table import GoldTable
 from cdc_lakehouse.engine.judged_rows import RULES
 from cdc_lakehouse.engine.latest_changes import LatestChanges, TableChanges
 from cdc_lakehouse.engine.protected_models import with_protection
-from cdc_lakehouse.engine.rebuilds import KIND, why_rebuilt
+from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, why_rebuilt
 from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
 from cdc_lakehouse.engine.reprocessed import read_tables
-from cdc_lakehouse.engine.row_images import row_images
 from cdc_lakehouse.engine.rules import CODES_OF_VALUES, OTHER_CODES, read_rules
 from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.engine.steps import follow
+from cdc_lakehouse.engine.widening import Widened, widening
 from cdc_lakehouse.sql import quoted
 from dbt.adapters.lakehouse.config import LakehouseConfig
 from dbt.adapters.lakehouse.connections import short_errors
@@ -46,6 +48,7 @@ from dbt.adapters.lakehouse.moments import Moments
 from dbt.adapters.lakehouse.protection import ProtectedColumns
 from dbt.adapters.lakehouse.tables import INFERENCE, Tables, folder_of
 from dbt.adapters.lakehouse.views import REPLACED, Views
+from dbt.adapters.lakehouse.widening import find_widened, named
 
 # Of more columns than these nothing is inferred, which would take minutes.
 MANY_COLUMNS = 200
@@ -93,7 +96,9 @@ class Gold:
             key = primary_key(node)
             options = read_options(node, key, self.OPTIONS, self.tables.adapter.config.models)
             rules = read_rules(node, key, options.on_violation)
-        kind, columns = node["config"]["materialized"], gold_columns(node)
+            columns = gold_columns(node)
+            refuse_shared_names(node["name"], columns)
+        kind = node["config"]["materialized"]
         return GoldModel(
             node["name"],
             kind,
@@ -105,11 +110,6 @@ class Gold:
             row_rules=rules,
             source_names=tuple(node["config"].get("meta", {}).get("source_tables", ())),
         )
-
-    def row_images(self, images: BaseRelation, names: Sequence[str], given: dict[str, Any]) -> str:
-        """Return the row images of source tables as `from` takes them."""
-        with short_errors():
-            return row_images(images, names, given)
 
     def plan(
         self, node: Mapping[str, Any], relation: BaseRelation, sql: str, full_refresh: bool
@@ -124,6 +124,7 @@ class Gold:
         protection = self.protection.lines()
         model = self.model(node, sql)
         with short_errors():
+            refuse_former_reads(model)
             model = replace(model, protected=with_protection(model, protection))
         self.protection.check_images(protection)
         self.tables.spark.conf.set(INFERENCE, str(len(model.columns) <= MANY_COLUMNS).lower())
@@ -135,7 +136,8 @@ class Gold:
         if is_replaced:
             said = f"{storage} is made anew: it was of another materialization"
             properties = {}
-        mark, why, altered = UNREAD, None, []
+        mark, why, altered, is_part = UNREAD, None, [], self.tables.reads_a_part_only(sql)
+        widened: tuple[Widened, ...] = ()
         events = self.marks.mark(self.tables.events, change_log.MESSAGES)
         last = events.version
         if properties:
@@ -143,18 +145,22 @@ class Gold:
             altered = self.tables.changed_columns(
                 storage, [column.definition for column in model.stored]
             )
+            if altered and model.options.type_widening and not is_part:
+                widened = find_widened(self.tables, model, view, properties)
         # Where silver has read nothing there is nothing to build a table from.
         if properties and last is not None:
             why = why_rebuilt(
                 properties,
-                model.definition,
-                altered,
+                properties[DEFINITION] if widened else model.definition,
+                [] if widened else altered,
                 self._has_resettled_changes(model, mark.version, last),
                 full_refresh,
                 self.marks.why_not_of_past(mark, events),
             )
             said = f"{storage} is built anew: {why}" if why else None
-        rebuild, is_part = why is not None, self.tables.reads_a_part_only(sql)
+        if widened and why is None:
+            altered, said = [], f"{storage} has its columns widened in place: {named(widened)}"
+        rebuild = why is not None
         read = None if rebuild else mark.version
         changes = self._changes(last, read)
         table = GoldTable(
@@ -171,7 +177,7 @@ class Gold:
             altered,
             self._commit_read(events),
             is_replaced,
-            () if why is not None or is_part else self._alterations(model, storage, properties),
+            () if rebuild or is_part else self._alterations(model, storage, properties, widened),
             has_complete=not self.views.is_of_model(complete_of(view)),
         )
         # A part of the sources must not take the place of what the views read.
@@ -185,7 +191,11 @@ class Gold:
         return replace(table, needs_views=needs_views)
 
     def _alterations(
-        self, model: GoldModel, storage: BaseRelation, properties: Mapping[str, str]
+        self,
+        model: GoldModel,
+        storage: BaseRelation,
+        properties: Mapping[str, str],
+        widened: Sequence[Widened],
     ) -> tuple[str, ...]:
         """The statements that bring the table that is there, if there is one, in line."""
         if not properties:
@@ -194,7 +204,10 @@ class Gold:
             self.tables.snapshot(storage).schema(),
             model.options.values["cluster_by"],
         )
-        return alterations(str(storage), schema.json(), properties, model.stored, cluster_by)
+        return (
+            *widening(str(storage), model, widened),
+            *alterations(str(storage), schema.json(), properties, model.stored, cluster_by),
+        )
 
     def _commit_read(self, events: Mark) -> str | None:
         """The identifier of the commit of bronze.messages up to which the change log has read.
@@ -268,24 +281,6 @@ class Gold:
         """Return the codes of problems of `values` and of `others`, which are no rules, in SQL."""
         codes = {"values": CODES_OF_VALUES, "others": OTHER_CODES}
         return ", ".join(quoted(code) for kind in kinds for code in codes[kind])
-
-    def names_of_source_columns(
-        self, relation: BaseRelation, nodes: Iterable[dict[str, Any]]
-    ) -> str:
-        """Return the names that a gold model's columns have in the source, as a list in SQL.
-
-        Args:
-            nodes: those of dbt's graph, of which the model is one.
-        """
-        names = [
-            quoted(column_of(column).source)
-            for node in nodes
-            if node["resource_type"] == "model"
-            and (node["schema"], node["alias"]) == (relation.schema, relation.identifier)
-            for column in node["columns"].values()
-            if derived_expression(column) is None
-        ]
-        return ", ".join(names)
 
     def run(self, table: GoldTable, context: Context) -> None:
         """Make a gold table and its views where they are missing, and write what is new for it.

@@ -23,6 +23,7 @@ from dbt.adapters.lakehouse.parts import Part
 from dbt.adapters.lakehouse.protection import ProtectedColumns
 from dbt.adapters.lakehouse.seeds import Seeds
 from dbt.adapters.lakehouse.silver import Silver
+from dbt.adapters.lakehouse.sources import Sources
 from dbt.adapters.lakehouse.summaries import Summaries
 from dbt.adapters.lakehouse.tables import Tables
 from dbt.adapters.lakehouse.views import Views
@@ -84,6 +85,11 @@ class LakehouseAdapter(SparkAdapter):
     def gold(self) -> Gold:
         """Gold tables."""
         return Gold(self.tables, self.marks, self.views, self.protection, self.moments)
+
+    @Part
+    def sources(self) -> Sources:
+        """The source tables of gold models, and the names of their columns."""
+        return Sources()
 
     @Part
     def feeds(self) -> Feeds:
