@@ -20,6 +20,7 @@ from cdc_lakehouse.console.commands import (
     serve,
     setup,
     show,
+    sync,
     timings,
     wait,
 )
@@ -46,6 +47,7 @@ FAMILIES = (
     wait,
     timings,
     add_table,
+    sync,
     add_format,
     erase,
     docs,

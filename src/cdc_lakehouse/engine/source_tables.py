@@ -111,6 +111,31 @@ def _is_like_part(column: str, part: str) -> str:
     return f"{column} rlike {quoted(f'^{pattern}$')}"
 
 
+def texts_of_stars(pattern: str, table: SourceTable) -> tuple[str, ...] | None:
+    """Return what each `*` of a pattern is in the names of a table; None if it is of others.
+
+    Args:
+        pattern: one of those that `rows_of_tables` takes.
+
+    Raises:
+        LakehouseError: it is no name of a table.
+    """
+    parts = _written_names(pattern, ".")
+    names = [name for name in (table.database, table.schema, table.table) if name is not None]
+    if len(parts) > 3:
+        raise LakehouseError(f"{pattern}: no table has more than three names.")
+    if len(parts) != len(names):
+        return None
+    found: list[str] = []
+    for part, name in zip(parts, names, strict=True):
+        literals = [_unquoted(part)] if part[0] == "`" else part.split("*")
+        match = re.fullmatch("(.*)".join(map(re.escape, literals)), name)
+        if not match:
+            return None
+        found += match.groups()
+    return tuple(found)
+
+
 def tables_read(sql: str) -> Callable[[SourceTable], bool]:
     """Return a function that tells whether a query over silver.row_images can read a table.
 

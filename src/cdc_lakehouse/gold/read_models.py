@@ -6,7 +6,7 @@ and the report ask this, the engine its compiled SQL.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ class ReadModel:
         excepted: those that its test of columns leaves out.
         key: the columns of its key.
         is_history: whether it keeps all versions.
+        definitions: what its YAML says of each of its columns that the source has.
     """
 
     name: str
@@ -47,6 +48,7 @@ class ReadModel:
     excepted: frozenset[str]
     key: tuple[str, ...]
     is_history: bool = False
+    definitions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def reads_any_table(self) -> bool:
@@ -148,6 +150,7 @@ def model_of(name: str, file: str, text: str, said: Mapping[str, Any]) -> ReadMo
         frozenset(map(str, excepted)),
         tuple(key_names(said, columns.values())),
         options.get("materialized") == "history",
+        columns,
     )
 
 
