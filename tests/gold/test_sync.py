@@ -1,5 +1,7 @@
 """What `lakehouse sync` makes of changes of the source: which texts it writes, what it reports."""
 
+import random
+
 import pytest
 
 from cdc_lakehouse.engine.source_tables import SourceTable as Names
@@ -159,6 +161,30 @@ def test_without_a_policy_each_change_is_named_with_what_to_write(project):
     assert files.changed == []
     assert list(map(str, found)) == NAMED
     assert not any(finding.is_wanted for finding in found)
+
+
+def test_a_history_follows_with_the_table(project):
+    history = project.sql.with_name("orders_history.sql")
+    history.write_text("{{ config(materialized='history') }}\n\n" + SQL)
+    entry, _, rest = YAML.partition("  - name: other")
+    own = entry.partition("models:\n")[2].replace("name: orders", "name: orders_history")
+    own = own.replace("    data_tests: [changes_have_a_key, source_columns_are_read]\n", "")
+    dated = "      - {name: valid_from, data_type: timestamp}\n      - {name: _sequence"
+    project.yaml.write_text(
+        entry + own.replace("      - {name: _sequence", dated) + "  - name: other" + rest
+    )
+    source = table(TYPES | {"valid_from": "date"})
+    project(source)
+    assert "    try_cast(image['valid_from'] as date) as valid_from\n" in project.sql.read_text()
+    new = "    try_cast(image['valid_from'] as date) as valid_from_2\nfrom"
+    assert f"    image['note'] as note,\n{new}" in history.read_text()
+    line = (
+        '      - {name: valid_from_2, data_type: date, meta: {source: "valid_from"},'
+        ' description: "Column `valid_from`, date in the source."}\n'
+        "      - {name: valid_from, data_type: timestamp}\n"
+    )
+    assert line in project.yaml.read_text()
+    assert project(source)[1] == []
 
 
 @pytest.mark.parametrize(
@@ -498,3 +524,108 @@ def test_a_diff_says_where_a_file_does_not_end_with_a_line(tmp_path):
         "--- a/a.yml\n+++ b/a.yml\n@@ -1 +1 @@\n-one\n\\ No newline at end of file\n+one\n"
     )
     assert path.read_text() == "one"
+
+
+class RandomSource:
+    """A table with random statements between its rows; every row has all of its columns."""
+
+    def __init__(self, seed):
+        self.random, self.place = random.Random(seed), 0
+        self.columns = {"id": (0, 0), "a": (1, 0), "b": (2, 0)}  # name: number, and how wide
+        self.numbers, self.rows, self.statements = 3, [], []
+        self.seen, self.worded, self.gone = {}, {}, {}
+        self.row()
+
+    def row(self):
+        self.place += 1
+        self.rows.append({name: number for name, (number, _) in self.columns.items()})
+        for name, (_, width) in self.columns.items():
+            self.seen.setdefault(name, f"{self.place:03}")
+            self.worded.setdefault(name, {})[("int", "bigint", "decimal(20,0)")[width]] = True
+            self.gone.pop(name, None)
+
+    def state(self):
+        self.place += 1
+        free = [name for name in "abcdefgh" if name not in self.columns]
+        own = [name for name in self.columns if name != "id"]
+        what = self.random.choice(("add", "rename", "rename", "widen", "drop"))
+        if what == "add" and free:
+            name = self.random.choice(free)
+            self.columns[name] = (self.numbers, 0)
+            self.numbers += 1
+            self._tell(rename(added=[name], offset=self.place), name)
+        elif what == "rename" and own and free:
+            old, new = self.random.choice(own), self.random.choice(free)
+            self.columns[new] = self.columns.pop(old)
+            self._tell(rename((old, new), offset=self.place), new, old)
+        elif what == "widen" and own:
+            name = self.random.choice(own)
+            number, width = self.columns[name]
+            self.columns[name] = (number, min(width + 1, 2))
+        elif what == "drop" and own:
+            name = self.random.choice(own)
+            del self.columns[name]
+            self._tell(rename(dropped=[name], offset=self.place), None, name)
+
+    def _tell(self, said, added, gone=None):
+        self.statements.append(said)
+        self.gone.pop(added, None)
+        if gone in self.seen:
+            self.gone[gone] = f"{self.place:03}"
+
+    def facts(self):
+        there = [name for name in self.columns if name in self.seen]
+        names = (*there, *(name for name in self.seen if name not in there))
+        types = {name: next(iter(self.worded[name])) for name in names}
+        retyped = [(name, word) for name in names for word in list(self.worded[name])[1:]]
+        seen = [Seen("canal", name, self.seen[name], self.gone.get(name)) for name in names]
+        shapes = {frozenset(row) for row in self.rows}
+        return table(types, retyped, columns=names), seen, self.statements, shapes
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [0, 30, 42, 43, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(50, 100))],
+)
+def test_random_histories_are_followed_or_named(tmp_path, seed):
+    """Each column of the source has one column of gold under all of its names, or is reported.
+
+    A value of a row is the number of its column. `sync` runs at random moments.
+    """
+    source = RandomSource(seed)
+    (tmp_path / "models" / "gold").mkdir(parents=True)
+    for _ in range(10):
+        for _ in range(source.random.randint(0, 3)):
+            source.state()
+            if source.random.random() < 0.7:
+                source.row()
+        changes = changes_of(*source.facts())
+        found = sync(Gold(tmp_path), Policies((APPLY,)), [changes])
+        [model] = Gold(tmp_path).models.values()
+        named = {finding.column for finding in found if finding.to_do}
+        assert all(finding.kind == "rename" for finding in found if finding.to_do)
+        read = {
+            name: (model.columns[name][0], *(said.get("meta") or {}).get("formerly", ()))
+            for name, said in model.definitions.items()
+        }
+        types = {name: said["data_type"] for name, said in model.definitions.items()}
+        for name, (number, _) in source.columns.items():
+            if name not in source.seen or name in named or name in changes.pending:
+                continue
+            [gold] = [each for each, names in read.items() if name in names]
+            if named & set(read[gold]) or _is_named(changes, named, read[gold]):
+                continue
+            for row in source.rows:
+                values = {row[each] for each in read[gold] if each in row}
+                if number in row.values():
+                    assert values == {number}, (name, read[gold], row)
+            assert wider_type(types[gold], {_of(word) for word in source.worded[name]}) is None
+
+
+def _of(word):
+    return column_types([SeenType("canal", "x", word)], False)["x"][1]
+
+
+def _is_named(changes, named, names):
+    """Whether a finding is of a column that shares names with some."""
+    return any(set(changes.former.get(each, ())) & set(names) for each in named)

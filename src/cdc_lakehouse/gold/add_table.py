@@ -63,8 +63,10 @@ class Gold:
             *project_dir.glob("seeds/**/*.csv"),
         ]
         self.taken = {path.stem.lower(): path for path in paths}
-        for path in self.folder.glob("*/*.yml"):
-            self.taken = {**dict.fromkeys(described(path), path), **self.taken}
+        self.described_in = {
+            model: path for path in self.folder.glob("*/*.yml") for model in described(path)
+        }
+        self.taken = {**self.described_in, **self.taken}
 
     def reader_of(self, table: SourceTable, is_history: bool = False) -> Path | None:
         """Return the model that reads a table by its names, None if there is none."""
@@ -199,7 +201,9 @@ class Gold:
             yaml_path, joined = folder / f"_{model}.yml", ANCHORS + entry
         self.files.write(path, sql, is_new=True)
         self.files.write(yaml_path, joined)
-        self.models[path], self.taken[model] = model_of(model, "", sql, {}), path
+        said = described(yaml_path, joined)[model]
+        self.models[path] = model_of(model, str(self.short(path)), sql, said)
+        self.taken[model], self.described_in[model] = path, yaml_path
         to_do = "" if is_history else self._list_problems_of(model)
         files = str(self.short(path)), str(self.short(yaml_path))
         self.written.append(

@@ -1,6 +1,6 @@
 """What has become of the columns of the source tables, by their images and their statements."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import SparkSession
@@ -16,6 +16,11 @@ SEEN = """
         min(first_seen).sequence as first_seen, max(missing_since).sequence as missing_since
     from silver.source_columns
     group by database_name, schema_name, table_name, format, column_name
+"""
+SHAPES = """
+    select database_name, schema_name, table_name, collect_set(names) as shapes
+    from silver.column_shapes
+    group by database_name, schema_name, table_name
 """
 STATEMENTS = """
     with statements as (
@@ -81,6 +86,7 @@ class SourceChanges:
         pending: old names of columns whose new name no row has brought yet.
         place: where the statement stands that gave a column its name.
         doubtful: columns that no statement adds, with those that were gone in the same change.
+        shapes: the sets of columns that rows had.
         former_tables: names that the table had before.
     """
 
@@ -91,11 +97,16 @@ class SourceChanges:
     place: Mapping[str, str] = field(default_factory=dict)
     doubtful: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     former_tables: tuple[str, ...] = ()
+    shapes: Collection[frozenset[str]] = ()
 
     @property
     def present(self) -> list[str]:
         """The columns that the source has, in its order."""
         return [column for column in self.table.columns if column not in self.gone]
+
+    def are_two(self, one: str, other: str) -> bool:
+        """Tell whether two names are of two columns: the table has both, or a row had."""
+        return {one, other} <= {*self.present} or any({one, other} <= each for each in self.shapes)
 
     def joined(self) -> SourceTable:
         """Return the table with each column once, with the type that held all of its values.
@@ -103,9 +114,9 @@ class SourceChanges:
         A name that another column has taken since stands for that one alone.
         """
         former = {
-            name: joined
+            name: olds
             for name, olds in self.former.items()
-            if (joined := tuple(old for old in olds if old in self.gone))
+            if not any(self.are_two(name, old) or old not in self.gone for old in olds)
         }
         types = dict(self.table.types)
         for name, olds in former.items():
@@ -123,7 +134,7 @@ def seen_changes(spark: SparkSession, tables: Iterable[SourceTable]) -> list[Sou
     Raises:
         LakehouseError: silver has no views of columns yet.
     """
-    for view in ("silver.source_columns", "silver.schema_changes"):
+    for view in ("silver.source_columns", "silver.column_shapes", "silver.schema_changes"):
         if not spark.catalog.tableExists(view):
             raise LakehouseError(f"There is no {view} yet. Run `dbt build`.")
     seen: dict[TableNames, list[Seen]] = {}
@@ -139,17 +150,28 @@ def seen_changes(spark: SparkSession, tables: Iterable[SourceTable]) -> list[Sou
         )
         for row in spark.sql(STATEMENTS).collect()
     ]
-    return [changes_of(table, seen.get(table.names, ()), statements) for table in tables]
+    shapes = {
+        TableNames(*row[:3]): frozenset(map(frozenset, row.shapes))
+        for row in spark.sql(SHAPES).collect()
+    }
+    return [
+        changes_of(table, seen.get(table.names, ()), statements, shapes.get(table.names, ()))
+        for table in tables
+    ]
 
 
 def changes_of(
-    table: SourceTable, seen: Sequence[Seen], statements: Sequence[Statement]
+    table: SourceTable,
+    seen: Sequence[Seen],
+    statements: Sequence[Statement],
+    shapes: Collection[frozenset[str]] = (),
 ) -> SourceChanges:
     """Return what has become of a table's columns.
 
     Args:
         seen: its columns, by formats.
         statements: in the order of the source, those of other tables too.
+        shapes: the sets of columns that its rows had.
     """
     spelled = {name.lower(): name for name in reversed(table.columns)}
     lineage: dict[str, tuple[str, ...]] = {}
@@ -191,6 +213,7 @@ def changes_of(
             for previous, name in each.renamed_tables
             if each.is_near(table.names) and name.lower() == table.name.lower()
         ),
+        shapes,
     )
 
 

@@ -17,18 +17,18 @@ from cdc_lakehouse.gold.sync_model import Finding, ModelSync
 
 
 def sync(gold: Gold, policies: Policies, changes: Sequence[SourceChanges]) -> list[Finding]:
-    """Change the models of a project, and add those that the policies want; return all findings."""
+    """Add the models that policies want, change those that are there; return all findings."""
     found: list[Finding] = []
+    for each in changes:
+        if policy := policies.of(each.table.names):
+            found += _of_table(gold, policy, each)
     models = list(gold.models.values())
-    for path, model in list(gold.models.items()):
+    for path, model in gold.models.items():
         read = [each for each in changes if model.reads_table(each.table.names)]
         if read and model.definitions and not model.reads_any_table:
             others = [m for each in read for m in readers(models, each.table.names)]
             excepted = frozenset[str]().union(*(m.excepted for m in others))
             found += ModelSync(gold, policies, path, model, read, excepted).findings()
-    for each in changes:
-        if policy := policies.of(each.table.names):
-            found += _of_table(gold, policy, each)
     return found
 
 

@@ -66,11 +66,13 @@ class ModelSync:
         """
         self._gold, self._path, self._model, self._read = gold, path, model, read
         self._policy = {each.table.names: policies.of(each.table.names) or REPORT for each in read}
-        self._yaml = next(p for p in gold.folder.glob("*/*.yml") if model.name in described(p))
+        self._yaml = gold.described_in[model.name]
         self._excepted = excepted
         self._columns = _columns_of(model)
-        self._taken = {*model.definitions, *(HISTORY_COLUMNS if model.is_history else ())}
-        self._names = {name for names in model.columns.values() for name in names}
+        added = HISTORY_COLUMNS if model.is_history else frozenset[str]()
+        self._taken = {*model.definitions, *added}
+        own = (names for column, names in model.columns.items() if column not in added)
+        self._names = {name for names in own for name in names}
         self._names |= {name for column in self._columns for name in column.formerly}
         self._renamed: set[str] = set()
 
@@ -86,32 +88,53 @@ class ModelSync:
                 yield from self._dropped(column)
 
     def _of_name(self, changes: SourceChanges, name: str) -> Iterator[Finding]:
-        """Say of a column of the source whether the model reads it, and under all of its names."""
+        """Say of a column that the source has whether the model reads it, and by all its names."""
         former = changes.former.get(name, ())
-        owners = [n for n, c in enumerate(self._columns) if c.source in (name, *former)]
-        joined = {old for n in owners for old in self._columns[n].formerly}
         lacking = [old for old in former if old not in self._names]
-        again = [
-            old for old in former if old in changes.present and (old in joined or old in lacking)
-        ]
-        if name not in self._names:
-            if len(lacking) == len(former):
-                yield self._new(changes, name)
-                return
-            again = [old for old in former if old in changes.present]
-        elif not lacking and not again:
-            return
+        if name not in self._names and len(lacking) == len(former):
+            yield self._new(changes, name)
+        elif name not in self._names or lacking:
+            yield self._renamed_to(changes, name, former)
+        else:
+            yield from self._mixed(changes, name, former)
+
+    def _mixed(
+        self, changes: SourceChanges, name: str, former: tuple[str, ...]
+    ) -> Iterator[Finding]:
+        """Name a column that the model reads as two, and two that it reads as one."""
+        for column in self._columns:
+            names = {column.source, *column.formerly}
+            if name not in names and names & {*former}:
+                seen = f"is {former[0]} under another name, which another column reads"
+                yield self._undecided(changes.table, name, seen)
+            elif name in names:
+                # Those that are there say so themselves.
+                there = {*changes.present} if name == column.source else set[str]()
+                others = sorted(
+                    each for each in names - there - {name} if changes.are_two(each, name)
+                )
+                if others:
+                    seen = f"is not {', '.join(others)}: rows had both"
+                    yield self._undecided(changes.table, name, seen)
+
+    def _renamed_to(self, changes: SourceChanges, name: str, former: tuple[str, ...]) -> Finding:
+        """Let the column that reads former names of a column read it by all of its names."""
         self._renamed |= {*former}
+        owners = [n for n, c in enumerate(self._columns) if c.source in (name, *former)]
+        names = {*former, *(old for n in owners for old in self._columns[n].formerly)} - {name}
+        again = sorted(old for old in names if changes.are_two(old, name))
         seen = f"is {former[0]} under another name, by the statement at {changes.place[name]}"
         if again or len(owners) != 1:
             seen += f", and {', '.join(again)} is there again" if again else ""
-            to_do = f"{self._model.file}: decide which column reads which name; sync cannot tell."
-            yield self._finding(changes.table, name, "rename", seen, to_do)
-            return
+            return self._undecided(changes.table, name, seen)
         before = self._columns[owners[0]]
         formerly = dict.fromkeys(old for old in (*former, *before.formerly) if old != name)
         after = replace(before, source=name, formerly=tuple(formerly))
-        yield self._changed("rename", changes.table, name, seen, owners[0], after)
+        return self._changed("rename", changes.table, name, seen, owners[0], after)
+
+    def _undecided(self, table: SourceTable, name: str, seen: str) -> Finding:
+        to_do = f"{self._model.file}: decide which column reads which name; sync cannot tell."
+        return self._finding(table, name, "rename", seen, to_do)
 
     def _new(self, changes: SourceChanges, name: str) -> Finding:
         table = changes.joined()
@@ -230,7 +253,8 @@ def _columns_of(model: ReadModel) -> list[GoldColumn]:
     for name, definition in model.definitions.items():
         formerly = tuple((definition.get("meta") or {}).get("formerly") or ())
         sources = [source for source in model.columns[name] if source not in formerly]
-        if len(sources) == 1 and derived_expression(definition) is None:
+        is_added = model.is_history and name in HISTORY_COLUMNS
+        if len(sources) == 1 and not is_added and derived_expression(definition) is None:
             data_type = str(definition.get("data_type", ""))
             found.append(GoldColumn(name, sources[0], data_type, formerly))
     return found
