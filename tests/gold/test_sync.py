@@ -276,8 +276,8 @@ def test_a_name_that_is_there_again_is_never_guessed(project):
     assert files.changed == []
     assert str(finding) == (
         "shop.orders  order_number  is order_no under another name, by the statement at shop/0, "
-        "offset 7, and order_no is there again  models/gold/shop/orders.sql: decide which column "
-        "reads which name; sync cannot tell."
+        "offset 7, and rows had order_no beside it  models/gold/shop/orders.sql: decide which "
+        "column reads which name; sync cannot tell."
     )
     # ... nor after the first rename was followed.
     project(source, (gone("order_no"),), again[:1])
@@ -585,7 +585,7 @@ class RandomSource:
 
 @pytest.mark.parametrize(
     "seed",
-    [0, 30, 42, 43, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(50, 100))],
+    [0, 30, 42, 43, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(100, 150))],
 )
 def test_random_histories_are_followed_or_named(tmp_path, seed):
     """Each column of the source has one column of gold under all of its names, or is reported.

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from pyspark.sql import SparkSession
 
@@ -116,7 +117,8 @@ class SourceChanges:
         former = {
             name: olds
             for name, olds in self.former.items()
-            if not any(self.are_two(name, old) or old not in self.gone for old in olds)
+            if self.gone.issuperset(olds)
+            and not any(self.are_two(*pair) for pair in combinations((name, *olds), 2))
         }
         types = dict(self.table.types)
         for name, olds in former.items():

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 
 from cdc_lakehouse.engine.columns import derived_expression
@@ -120,12 +121,14 @@ class ModelSync:
     def _renamed_to(self, changes: SourceChanges, name: str, former: tuple[str, ...]) -> Finding:
         """Let the column that reads former names of a column read it by all of its names."""
         self._renamed |= {*former}
-        owners = [n for n, c in enumerate(self._columns) if c.source in (name, *former)]
-        names = {*former, *(old for n in owners for old in self._columns[n].formerly)} - {name}
-        again = sorted(old for old in names if changes.are_two(old, name))
+        wanted = {name, *former}
+        owners = [n for n, c in enumerate(self._columns) if wanted & {c.source, *c.formerly}]
+        names = wanted.union(*(self._columns[n].formerly for n in owners))
+        pairs = combinations(sorted(names), 2)
+        again = {each for pair in pairs if changes.are_two(*pair) for each in pair} - {name}
         seen = f"is {former[0]} under another name, by the statement at {changes.place[name]}"
         if again or len(owners) != 1:
-            seen += f", and {', '.join(again)} is there again" if again else ""
+            seen += f", and rows had {' and '.join(sorted(again))} beside it" if again else ""
             return self._undecided(changes.table, name, seen)
         before = self._columns[owners[0]]
         formerly = dict.fromkeys(old for old in (*former, *before.formerly) if old != name)
