@@ -150,7 +150,7 @@ def model_of(name: str, file: str, text: str, said: Mapping[str, Any]) -> ReadMo
         frozenset(map(str, excepted)),
         tuple(key_names(said, columns.values())),
         options.get("materialized") == "history",
-        columns,
+        definitions=columns,
     )
 
 
