@@ -1,8 +1,10 @@
 """What `lakehouse sync` makes of changes of the source: which texts it writes, what it reports."""
 
 import random
+import re
 
 import pytest
+from conftest import PROJECT
 
 from cdc_lakehouse.engine.source_tables import SourceTable as Names
 from cdc_lakehouse.engine.source_tables import rows_of_tables, tables_read, texts_of_stars
@@ -398,6 +400,35 @@ def test_a_new_table_has_renamed_columns_once(project):
     assert "    try_cast(image['b'] as bigint) as b\nfrom" in text and "image['a']" not in text
     described = "".join(path.read_text() for path in project.sql.parent.glob("*.yml"))
     assert "{name: b, data_type: bigint, meta: {formerly: [a]}, description" in described
+
+
+def test_the_page_shows_what_is_named_and_written(tmp_path):
+    page = (PROJECT / "docs" / "sync.md").read_text()
+    blocks = re.findall(r"^```(?:text|diff)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    named, seed, diff = blocks
+    types = {"id": "bigint", "part_no": "varchar(20)", "qty": "int", "note": "varchar(50)"}
+    Gold(tmp_path).add(table(types, name="parts"))
+    new = {"part_number": "varchar(20)", "qty": "int", "weight": "decimal(6,2)"}
+    source = table(
+        types | new,
+        [("qty", "bigint")],
+        name="parts",
+        columns=("id", "part_number", "qty", "weight", "part_no", "note"),
+    )
+    told = Statement(
+        *("shop", None, "parts", "canal", "shop.parts/0, offset 4"),
+        renames=(("part_no", "part_number"),),
+        altered=("part_no", "part_number"),
+    )
+    changes = changes_of(source, (gone("part_no"), gone("note", "6")), (told,))
+    found = sync(Gold(tmp_path), Policies(), [changes])
+    assert "".join(f"{finding}\n" for finding in found) == named
+    (tmp_path / "seeds").mkdir()
+    (tmp_path / "seeds" / "gold_tables.csv").write_text(seed)
+    files = ProjectFiles(tmp_path)
+    found = sync(Gold(tmp_path, files), read_policies(tmp_path), [changes])
+    assert files.diff() == diff
+    assert [f"{finding}\n" for finding in found if finding.to_do] == [named.splitlines(True)[-1]]
 
 
 @pytest.mark.parametrize(
