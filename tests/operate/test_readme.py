@@ -34,6 +34,7 @@ HELD_ELSEWHERE = {
     "lakehouse backfill FOLDER": "needs an archive; test_backfill makes some",
     "lakehouse ingest snapshot --table shop.orders FILE": "test_extracts lands one",
     "lakehouse report --open": "starts a browser; without that it is typed",
+    "lakehouse sync": "writes models; test_sync_lakehouse types it",
     "lakehouse serve": "stays up; test_serve types it",
     "select * from {{ row_images('shop_*.orders_*', 'archive.`orders.old`') }}\n":
         "a part of a model; test_source_tables has such patterns",

@@ -22,6 +22,7 @@ from cdc_lakehouse.console.commands import (
     serve,
     setup,
     show,
+    sync,
     timings,
     wait,
 )
@@ -48,6 +49,7 @@ FAMILIES = (
     wait,
     timings,
     add_table,
+    sync,
     add_format,
     erase,
     contract,

@@ -1,14 +1,17 @@
 """The `from` of a gold model: rows of source tables, and what tells these apart."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cdc_lakehouse.engine.source_tables import (
+    SourceTable,
     is_named,
     is_pattern,
     parts_of_name,
     pattern_of,
     rows_of_tables,
+    split_names,
 )
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.sql import identifier, quoted
@@ -71,3 +74,26 @@ def stars_of(name: str) -> list[str]:
         if is_pattern(part)
         for number in range(1, part.count("*") + 1)
     ]
+
+
+def texts_of_stars(pattern: str, table: SourceTable) -> tuple[str, ...] | None:
+    """Return what each `*` of a pattern is in the names of a table; None if it is of others.
+
+    Args:
+        pattern: one of the names that `row_images` takes.
+
+    Raises:
+        LakehouseError: it is no name of a table.
+    """
+    parts = parts_of_name(pattern)
+    names = [name for name in (table.database, table.schema, table.table) if name is not None]
+    if len(parts) != len(names):
+        return None
+    found: list[str] = []
+    for part, name in zip(parts, names, strict=True):
+        literals = part.split("*") if is_pattern(part) else split_names(part, ".")
+        match = re.fullmatch("(.*)".join(map(re.escape, literals)), name)
+        if not match:
+            return None
+        found += match.groups()
+    return tuple(found)

@@ -96,7 +96,7 @@ def parts_of_name(name: str) -> list[str]:
     """
     parts = _written_names(name, ".")
     if len(parts) > 3:
-        raise LakehouseError(f"row_images('{name}'): no table has more than three names.")
+        raise LakehouseError(f"{name}: no table has more than three names.")
     return parts
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.gold.model_sql import gold_names, model_sql, with_problems_of
 from cdc_lakehouse.gold.model_yaml import ANCHORS, described, holds, model_yaml
+from cdc_lakehouse.gold.project_files import ProjectFiles
 from cdc_lakehouse.gold.read_models import model_of, models_of
 from cdc_lakehouse.gold.source_tables import SourceTable, listed
 from cdc_lakehouse.package import PACKAGE
@@ -49,20 +50,23 @@ class NotAdded:
 class Gold:
     """The gold models of a project, as files; `written` and `not_added` tell what has changed."""
 
-    def __init__(self, project_dir: Path):
+    def __init__(self, project_dir: Path, files: ProjectFiles | None = None):
         self.project_dir = project_dir
+        self.files = files or ProjectFiles(project_dir)
         self.written: list[Written] = []
         self.not_added: list[NotAdded] = []
         self.folder = project_dir / "models" / "gold"
         self.models = {project_dir / model.file: model for model in models_of(project_dir)}
-        files = [
+        paths = [
             *PACKAGE.glob("models/silver/**/*.sql"),
             *project_dir.glob("models/**/*.sql"),
             *project_dir.glob("seeds/**/*.csv"),
         ]
-        self.taken = {path.stem.lower(): path for path in files}
-        for path in self.folder.glob("*/*.yml"):
-            self.taken = {**dict.fromkeys(described(path), path), **self.taken}
+        self.taken = {path.stem.lower(): path for path in paths}
+        self.described_in = {
+            model: path for path in self.folder.glob("*/*.yml") for model in described(path)
+        }
+        self.taken = {**self.described_in, **self.taken}
 
     def reader_of(self, table: SourceTable, is_history: bool = False) -> Path | None:
         """Return the model that reads a table by its names, None if there is none."""
@@ -95,7 +99,7 @@ class Gold:
         """
         there, history_there = (self.reader_of(table, is_history) for is_history in (False, True))
         if there and (not history or history_there):
-            is_read = " and ".join(str(self._short(p)) for p in (there, history_there) if p)
+            is_read = " and ".join(str(self.short(p)) for p in (there, history_there) if p)
             raise LakehouseError(
                 f"{table} is there already: {is_read}. Edit that, or delete it with its entry in "
                 "the YAML beside it."
@@ -111,7 +115,7 @@ class Gold:
         wanted += [(f"{name}_history", True)] if history and not history_there else []
         for model, _ in wanted:
             if model in self.taken:
-                where = self._short(self.taken[model])
+                where = self.short(self.taken[model])
                 raise LakehouseError(f"The name {model} is taken, it is that of {where}.")
         return "\n".join(self._write(table, key, model, is_history) for model, is_history in wanted)
 
@@ -128,7 +132,7 @@ class Gold:
         for table in tables:
             there = self.reader_of(table)
             if there and (not history or self.reader_of(table, is_history=True)):
-                lines.append(f"{table}: {self._short(there)} is there already")
+                lines.append(f"{table}: {self.short(there)} is there already")
                 continue
             try:
                 lines.append(self.add(table, history=history, infer=infer))
@@ -165,7 +169,7 @@ class Gold:
             )
         if not self._is_free(name, history):
             path = self.taken.get(name)
-            where = f"it is that of {self._short(path)}" if path else "a table of gold has it"
+            where = f"it is that of {self.short(path)}" if path else "a table of gold has it"
             raise LakehouseError(f"The name {name} is taken, {where}. Give another: --as NAME.")
         return name
 
@@ -190,39 +194,41 @@ class Gold:
         path, yaml_path = folder / f"{model}.sql", folder / f"_{folder.name}.yml"
         sql = model_sql(table, names, is_history)
         entry = model_yaml(table, names, key, model, is_history)
-        yaml_text = yaml_path.read_text() if yaml_path.exists() else ""
+        yaml_text = self.files.text(yaml_path) or ""
         joined = f"{yaml_text.rstrip()}\n{entry}" if yaml_text else ANCHORS + entry
         if not holds(joined, yaml_text, entry):
             # The folder's file does not end with a list of models that knows the anchors.
             yaml_path, joined = folder / f"_{model}.yml", ANCHORS + entry
-        folder.mkdir(parents=True, exist_ok=True)
-        with open(path, "x") as file:
-            file.write(sql)
-        yaml_path.write_text(joined)
-        self.models[path], self.taken[model] = model_of(model, "", sql, {}), path
+        self.files.write(path, sql, is_new=True)
+        self.files.write(yaml_path, joined)
+        said = described(yaml_path, joined)[model]
+        self.models[path] = model_of(model, str(self.short(path)), sql, said)
+        self.taken[model], self.described_in[model] = path, yaml_path
         to_do = "" if is_history else self._list_problems_of(model)
-        files = str(self._short(path)), str(self._short(yaml_path))
+        files = str(self.short(path)), str(self.short(yaml_path))
         self.written.append(
             Written(str(table), model, *files, len(table.columns), list(key), is_history)
         )
         columns = f"{len(table.columns)} columns, key {', '.join(key)}{_lack_of_types(table)}"
-        return f"{table}: {self._short(path)} and {yaml_path.name}, {columns}{to_do}"
+        return f"{table}: {self.short(path)} and {yaml_path.name}, {columns}{to_do}"
 
     def _list_problems_of(self, model: str) -> str:
         """Add a model to the list of gold_problems.sql; return what is left to do, if anything."""
         path = self.folder / "gold_problems.sql"
-        if not path.exists():  # a project may do without
+        text = self.files.text(path)
+        if text is None:  # a project may do without
             return ""
-        sql = with_problems_of(path.read_text(), model)
+        sql = with_problems_of(text, model)
         if sql is None:
             return (
-                f". {self._short(path)} has no list `problems_of([ref('...'), ...])`: add "
+                f". {self.short(path)} has no list `problems_of([ref('...'), ...])`: add "
                 f"ref('{model}') where it names the tables"
             )
-        path.write_text(sql)
+        self.files.write(path, sql)
         return ""
 
-    def _short(self, path: Path) -> Path:
+    def short(self, path: Path) -> Path:
+        """Return the path of a file of the project from its folder, any other as it is."""
         is_own = path.is_relative_to(self.project_dir)
         return path.relative_to(self.project_dir) if is_own else path
 

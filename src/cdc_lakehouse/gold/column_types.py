@@ -175,6 +175,19 @@ def holding_all(types: Iterable[str]) -> str:
     return _decimal(whole + fraction, fraction)
 
 
+def wider_type(data_type: str, seen: set[str]) -> str | None:
+    """Return the type that a column needs beside its own to hold those seen of it, None if none.
+
+    A type that none of those seen explains was chosen by a person, who knows what it holds.
+    """
+    own = re.sub(r"\s*,\s*", ", ", data_type.lower())
+    are_exact = all(_digits(each) for each in (own, *seen))
+    if own == "string" or not (own in seen or are_exact):
+        return None
+    wider = holding_all({own, *seen})
+    return wider if wider != own else None
+
+
 def _sized(word: str, sizes: list[str]) -> str | None:
     """Return the type of what is as wide as it says, None of all else."""
     numbers = [int(size) for size in sizes if re.fullmatch("-?[0-9]+", size)]

@@ -42,16 +42,26 @@ def model_sql(table: SourceTable, names: dict[str, str], is_history: bool) -> st
     lines = ["{{ config(materialized='history') }}\n"] if is_history else []
     lines += ["select", "    {{ change_columns() }},"]
     for column in table.columns:
-        text, data_type = f"image[{_literal(column)}]", table.data_type(column)
-        if data_type == "binary":
-            text = f"unhex({text})"
-        elif data_type != "string":
-            text = f"try_cast({text} as {data_type})"
-        name = identifier(names[column]) if needs_backticks(names[column]) else names[column]
         comma = "" if column == table.columns[-1] else ","
-        lines.append(f"    {text} as {name}{comma}{_comment(table, column)}")
+        line = column_sql(column, table.data_type(column), names[column])
+        lines.append(f"{line}{comma}{comment(table, column)}")
     lines.append(f"from {{{{ row_images({_argument(str(table))}) }}}}")
     return "\n".join(lines) + "\n"
+
+
+def column_sql(source: str, data_type: str, name: str) -> str:
+    """Return the line of a column: which one of the source it is, its type, and its own name."""
+    text = image_of(source)
+    if data_type == "binary":
+        text = f"unhex({text})"
+    elif data_type != "string":
+        text = f"try_cast({text} as {data_type})"
+    return f"    {text} as {identifier(name) if needs_backticks(name) else name}"
+
+
+def image_of(source: str) -> str:
+    """Return what a model reads of a column of the source: its text in the image of a row."""
+    return f"image[{_literal(source)}]"
 
 
 def _argument(text: str) -> str:
@@ -60,10 +70,11 @@ def _argument(text: str) -> str:
     return "'" + re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff{}%#]", code_point, shown) + "'"
 
 
-def _comment(table: SourceTable, column: str) -> str:
+def comment(table: SourceTable, column: str) -> str:
+    """Return what stands behind the line of a column, "" if nothing does."""
     worded = table.types.get(column, ("",))[0]
     if worded.startswith("array"):
-        return f"  -- a list: {list_cast(worded, f'image[{_literal(column)}]')}"
+        return f"  -- a list: {list_cast(worded, image_of(column))}"
     fit = table.fits.get(column)
     if not fit:
         return ""

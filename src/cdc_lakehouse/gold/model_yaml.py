@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -39,16 +40,16 @@ def model_yaml(
     is_history: bool,
 ) -> str:
     """Return the entry of a model in the YAML file of its folder."""
-    key_names = [_scalar(names[name]) for name in key]
-    row = _tidy(" and ".join(names[name] for name in key))
-    source = _tidy(table.names.name)
+    key_names = [scalar(names[name]) for name in key]
+    row = tidy(" and ".join(names[name] for name in key))
+    source = tidy(table.names.name)
     if is_history:
         says = f"Versions of the rows of {source}. One row per {row} and version."
     else:
         says = f"Rows of {source} as they are now. One row per {row}."
     lines = [
-        f"  - name: {_scalar(model)}",
-        f"    description: {_scalar(says)}",
+        f"  - name: {scalar(model)}",
+        f"    description: {scalar(says)}",
         f"    constraints: [{{type: primary_key, columns: [{', '.join(key_names)}]}}]",
     ]
     if not is_history:  # whose values and keys are those of the table
@@ -57,27 +58,50 @@ def model_yaml(
             " source_columns_are_read, values_fit_their_types]"
         )
     lines.append("    columns:")
-    for column in table.columns:
-        parts = [f"name: {_scalar(names[column])}"]
-        if needs_backticks(names[column]):
-            parts.append("quote: true")
-        parts.append(f"data_type: {_scalar(table.data_type(column))}")
-        named = [f"source: {_quoted(_for_jinja(column))}"] if names[column] != column else []
-        inferred = ["inferred: true"] if table.is_inferred(column) else []
-        if named or inferred:
-            parts.append(f"meta: {{{', '.join(named + inferred)}}}")
-        worded = table.types[column][0] if column in table.types else ""
-        word = _tidy(worded.replace("array<", "array of ").replace(">", ""))
-        kind = f", {word} in the source" if word else ", of no type in the messages"
-        note = type_note(worded, table.data_type(column)) if word else None
-        if note:
-            kind += f"; {note}"
-        if inferred:
-            kind += f"; this one is inferred from {table.fits[column].values_seen()}"
-        parts.append(f'description: "Column `{_tidy(column)}`{kind}."')
-        lines.append(f"      - {{{', '.join(parts)}}}")
+    lines += [column_yaml(table, column, names[column]) for column in table.columns]
     lines += [f"      - *{column}" for column in re.findall("&([a-z_]+)", ANCHORS)]
     return "\n".join(lines) + "\n"
+
+
+def column_yaml(table: SourceTable, column: str, name: str) -> str:
+    """Return the line of a column of the source in the entry of a model."""
+    parts = [f"name: {scalar(name)}"]
+    if needs_backticks(name):
+        parts.append("quote: true")
+    parts.append(f"data_type: {scalar(table.data_type(column))}")
+    meta: dict[str, Any] = {"source": column} if name != column else {}
+    meta |= {"formerly": list(table.former[column])} if column in table.former else {}
+    meta |= {"inferred": True} if table.is_inferred(column) else {}
+    parts += [meta_yaml(meta)] if meta else []
+    note = (
+        type_note(table.types[column][0], table.data_type(column)) if column in table.types else ""
+    )
+    kind = f"; {note}" if note else ""
+    if table.is_inferred(column):
+        kind += f"; this one is inferred from {table.fits[column].values_seen()}"
+    parts.append(f'description: "{source_words(table, column)}{kind}."')
+    return f"      - {{{', '.join(parts)}}}"
+
+
+def source_words(table: SourceTable, column: str) -> str:
+    """Return how the description of a column begins: which of the source it is, and its type."""
+    worded = table.types[column][0] if column in table.types else ""
+    word = tidy(worded.replace("array<", "array of ").replace(">", ""))
+    kind = f"{word} in the source" if word else "of no type in the messages"
+    return f"Column `{tidy(column)}`, {kind}"
+
+
+def meta_yaml(meta: Mapping[str, Any]) -> str:
+    """Return what a column's YAML says of its source."""
+    said = []
+    if "source" in meta:
+        said.append(f"source: {_quoted(_for_jinja(meta['source']))}")
+    if "formerly" in meta:
+        names = ", ".join(scalar(_for_jinja(name)) for name in meta["formerly"])
+        said.append(f"formerly: [{names}]")
+    if meta.get("inferred"):
+        said.append("inferred: true")
+    return f"meta: {{{', '.join(said)}}}"
 
 
 def holds(joined: str, before: str, entry: str) -> bool:
@@ -91,14 +115,19 @@ def holds(joined: str, before: str, entry: str) -> bool:
     return bool(found == {**expected, "models": [*(expected.get("models") or []), *added]})
 
 
-def described(path: Path) -> list[str]:
-    """Return the names of the models that a YAML file describes."""
+def described(path: Path, text: str | None = None) -> dict[str, Mapping[str, Any]]:
+    """Return the models that a YAML file describes, each with what it says of it.
+
+    Args:
+        text: that of the file; None reads it.
+    """
     try:
-        return [model["name"] for model in yaml.safe_load(path.read_text())["models"] or ()]
+        models = yaml.safe_load(path.read_text() if text is None else text)["models"]
+        return {model["name"]: model for model in models or ()}
     except yaml.YAMLError as error:
         raise LakehouseError(f"{path} is no YAML: {error}") from error
     except (TypeError, KeyError):  # it describes no models
-        return []
+        return {}
 
 
 def _quoted(text: str) -> str:
@@ -107,7 +136,8 @@ def _quoted(text: str) -> str:
     return re.sub(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]", code_point, quoted)
 
 
-def _scalar(text: str) -> str:
+def scalar(text: str) -> str:
+    """Return a text as a scalar of YAML, in quotes where it needs them."""
     words = "null|true|false|yes|no|on|off"
     is_plain = re.fullmatch(r"[A-Za-z]([\w .]*\w\.?)?", text, re.ASCII)
     return text if is_plain and not re.fullmatch(words, text, re.I) else _quoted(text)
@@ -118,7 +148,7 @@ def _for_jinja(text: str) -> str:
     return re.sub(r"\{(?=[{%#])", "{{ '{' }}", text)
 
 
-def _tidy(text: str) -> str:
+def tidy(text: str) -> str:
     """Return a text for a description: short, and without signs that mean something somewhere."""
     tidy = re.sub(r"[^\w .,()'/+-]", "_", text)
     return tidy if len(tidy) <= 60 else f"{tidy[:57]}..."

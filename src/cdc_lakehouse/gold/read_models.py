@@ -39,6 +39,7 @@ class ReadModel:
         key: the columns of its key.
         is_history: whether it keeps all versions.
         former: the former names of columns of the source that have some, by their newest.
+        definitions: what its YAML says of each of its columns that the source has.
     """
 
     name: str
@@ -49,6 +50,7 @@ class ReadModel:
     key: tuple[str, ...]
     is_history: bool = False
     former: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    definitions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def reads_any_table(self) -> bool:
@@ -165,6 +167,7 @@ def model_of(name: str, file: str, text: str, said: Mapping[str, Any]) -> ReadMo
         tuple(key_names(said, columns.values())),
         options.get("materialized") == "history",
         {source_of(c): former for c in columns.values() if (former := formerly_of(c))},
+        columns,
     )
 
 

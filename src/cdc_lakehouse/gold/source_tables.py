@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
@@ -58,7 +58,8 @@ class SourceTable:
     type to its wording and the Spark type of `column_types`; `key` is None where no message names
     one or carries a row's id. `is_alone` tells whether no other schema of the database has a table
     of this name, `has_twin` whether another table differs from it only in upper and lower case.
-    `fits` are the types that all values of columns fit that messages give no type.
+    `fits` are the types that all values of columns fit that messages give no type, `worded` all
+    types that messages gave its columns, `former` the names that a column had before.
     """
 
     database: str
@@ -70,6 +71,8 @@ class SourceTable:
     is_alone: bool = True
     has_twin: bool = False
     fits: dict[str, Fit] = field(default_factory=dict)
+    worded: tuple[SeenType, ...] = ()
+    former: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def inferred(self) -> "SourceTable":
         """Return the table with the types that its values fit for those that messages lack."""
@@ -133,6 +136,7 @@ def seen_tables(spark: SparkSession) -> list[SourceTable]:
                     for column, fit in fits.get(tuple(row[:3]), {}).items()
                     if column not in typed
                 },
+                worded=tuple(types),
             )
         )
     return seen

@@ -1,0 +1,224 @@
+"""What has become of the columns of the source tables, by their images and their statements."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from pyspark.sql import SparkSession
+
+from cdc_lakehouse.engine.source_tables import SourceTable as TableNames
+from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.gold.column_types import holding_all
+from cdc_lakehouse.gold.source_tables import SourceTable
+
+SEEN = """
+    select
+        database_name, schema_name, table_name, format, column_name,
+        min(first_seen).sequence as first_seen, max(missing_since).sequence as missing_since
+    from silver.source_columns
+    group by database_name, schema_name, table_name, format, column_name
+"""
+SHAPES = """
+    select database_name, schema_name, table_name, collect_set(names) as shapes
+    from silver.column_shapes
+    group by database_name, schema_name, table_name
+"""
+STATEMENTS = """
+    with statements as (
+        select *, read_ddl(ddl) as stated from silver.schema_changes where kind = 'schema_change'
+    )
+    select
+        database_name, schema_name, table_name, format,
+        concat(topic, '/', partition, ', offset ', offset) as place,
+        stated.renamed_columns, stated.renamed_tables,
+        stated.altered_columns.column_name as altered, stated.names
+    from statements
+    where size(stated.altered_columns) > 0 or size(stated.renamed_tables) > 0
+    order by format, sequence, topic, partition, offset
+"""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A column in the images of a format; places are sequences of its changes."""
+
+    format: str
+    column: str
+    first_seen: str
+    missing_since: str | None = None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement that changes columns or names of tables, in the words of the source.
+
+    `renames` are pairs of a previous name and a name, `altered` all columns that it adds or drops,
+    those that it renames by both names; `names` are all of its words in lower case.
+    """
+
+    database: str | None
+    schema: str | None
+    table: str | None
+    format: str
+    place: str
+    renames: tuple[tuple[str, str], ...] = ()
+    renamed_tables: tuple[tuple[str, str], ...] = ()
+    altered: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def is_near(self, table: TableNames) -> bool:
+        """Tell whether it can be about tables of the schema of a table."""
+        return self.database == table.database and self.schema in (None, table.schema)
+
+    def is_of(self, table: TableNames) -> bool:
+        """Tell whether it can be about a table."""
+        name = table.table or ""
+        is_named = self.table == name if self.table else name.lower() in self.names
+        return self.is_near(table) and is_named
+
+
+@dataclass(frozen=True)
+class SourceChanges:
+    """A table, and what has become of its columns.
+
+    Attributes:
+        gone: columns that the source has no longer.
+        former: of each column the names that it had before, the newest first, as images have them.
+        pending: old names of columns whose new name no row has brought yet.
+        place: where the statement stands that gave a column its name.
+        doubtful: columns that no statement adds, with those that were gone in the same change.
+        shapes: the sets of columns that rows had.
+        former_tables: names that the table had before.
+    """
+
+    table: SourceTable
+    gone: frozenset[str] = frozenset()
+    former: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pending: frozenset[str] = frozenset()
+    place: Mapping[str, str] = field(default_factory=dict)
+    doubtful: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    former_tables: tuple[str, ...] = ()
+    shapes: Collection[frozenset[str]] = ()
+
+    @property
+    def present(self) -> list[str]:
+        """The columns that the source has, in its order."""
+        return [column for column in self.table.columns if column not in self.gone]
+
+    def are_two(self, one: str, other: str) -> bool:
+        """Tell whether two names are of two columns: the table has both, or a row had."""
+        return {one, other} <= {*self.present} or any({one, other} <= each for each in self.shapes)
+
+    def joined(self) -> SourceTable:
+        """Return the table with each column once, with the type that held all of its values.
+
+        A name that another column has taken since stands for that one alone.
+        """
+        former = {
+            name: olds
+            for name, olds in self.former.items()
+            if self.gone.issuperset(olds)
+            and not any(self.are_two(*pair) for pair in combinations((name, *olds), 2))
+        }
+        types = dict(self.table.types)
+        for name, olds in former.items():
+            held = [self.table.data_type(each) for each in (name, *olds)]
+            if name in types:
+                types[name] = (types[name][0], holding_all(held))
+        names = {old for olds in former.values() for old in olds}
+        columns = tuple(column for column in self.table.columns if column not in names)
+        return replace(self.table, columns=columns, types=types, former=former)
+
+
+def seen_changes(spark: SparkSession, tables: Iterable[SourceTable]) -> list[SourceChanges]:
+    """Return what has become of tables.
+
+    Raises:
+        LakehouseError: silver has no views of columns yet.
+    """
+    for view in ("silver.source_columns", "silver.column_shapes", "silver.schema_changes"):
+        if not spark.catalog.tableExists(view):
+            raise LakehouseError(f"There is no {view} yet. Run `dbt build`.")
+    seen: dict[TableNames, list[Seen]] = {}
+    for row in spark.sql(SEEN).collect():
+        seen.setdefault(TableNames(*row[:3]), []).append(Seen(*row[3:]))
+    statements = [
+        Statement(
+            *(row.database_name, row.schema_name, row.table_name or None, row.format, row.place),
+            renames=tuple(map(tuple, row.renamed_columns)),
+            renamed_tables=tuple(map(tuple, row.renamed_tables)),
+            altered=tuple(row.altered),
+            names=tuple(row.names),
+        )
+        for row in spark.sql(STATEMENTS).collect()
+    ]
+    shapes = {
+        TableNames(*row[:3]): frozenset(map(frozenset, row.shapes))
+        for row in spark.sql(SHAPES).collect()
+    }
+    return [
+        changes_of(table, seen.get(table.names, ()), statements, shapes.get(table.names, ()))
+        for table in tables
+    ]
+
+
+def changes_of(
+    table: SourceTable,
+    seen: Sequence[Seen],
+    statements: Sequence[Statement],
+    shapes: Collection[frozenset[str]] = (),
+) -> SourceChanges:
+    """Return what has become of a table's columns.
+
+    Args:
+        seen: its columns, by formats.
+        statements: in the order of the source, those of other tables too.
+        shapes: the sets of columns that its rows had.
+    """
+    spelled = {name.lower(): name for name in reversed(table.columns)}
+    lineage: dict[str, tuple[str, ...]] = {}
+    place: dict[str, str] = {}
+    stated: set[str] = set()
+
+    def spell(name: str) -> str:
+        return name if name in table.columns else spelled.get(name.lower(), name)
+
+    for statement in statements:
+        if not statement.is_of(table.names):
+            continue
+        renames = [(spell(old), spell(new)) for old, new in statement.renames]
+        altered = {spell(name) for name in statement.altered}
+        before = {name: lineage.pop(name, ()) for name in altered}
+        lineage |= {new: (old, *before.get(old, ())) for old, new in renames}
+        place |= {new: statement.place for _, new in renames}
+        stated |= altered
+    former = {
+        name: tuple(dict.fromkeys(old for old in olds if old != name and old in table.columns))
+        for name, olds in lineage.items()
+    }
+    gone = {each.column: each for each in seen if each.missing_since is not None}
+    return SourceChanges(
+        table,
+        frozenset(gone),
+        {name: olds for name, olds in former.items() if olds and name in table.columns},
+        frozenset(o for name, olds in former.items() if name not in table.columns for o in olds),
+        place,
+        {
+            new.column: olds
+            for new in seen
+            if new.column not in stated
+            and (olds := tuple(old for old in gone if _replaces(new, gone[old])))
+        },
+        tuple(
+            previous
+            for each in statements
+            for previous, name in each.renamed_tables
+            if each.is_near(table.names) and name.lower() == table.name.lower()
+        ),
+        shapes,
+    )
+
+
+def _replaces(new: Seen, old: Seen) -> bool:
+    """Tell whether a column came in the very change in which another was gone."""
+    return (new.format, new.first_seen) == (old.format, old.missing_since)
