@@ -6,8 +6,8 @@ import re
 import pytest
 from conftest import PROJECT
 
-from cdc_lakehouse.engine.source_tables import SourceTable as Names
 from cdc_lakehouse.engine.row_images import texts_of_stars
+from cdc_lakehouse.engine.source_tables import SourceTable as Names
 from cdc_lakehouse.engine.source_tables import rows_of_tables, tables_read
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.gold.add_table import Gold
