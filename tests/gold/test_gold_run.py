@@ -92,6 +92,17 @@ def test_a_new_table_is_made_checked_and_written():
     assert commit.sql.startswith("insert into gold_storage.things")
 
 
+@pytest.mark.parametrize(("altered", "comes_first"), [("status", False), ("note", True)])
+def test_a_view_is_made_once_the_table_has_the_columns_that_it_names(altered, comes_first):
+    """The model has status and no note: where the table lacks status, a view of it is refused."""
+    plan = orders(read=None, rebuild=True, needs_views=True, altered=[altered])
+    steps = steps_of(plan)
+    (commit,) = [n for n, step in enumerate(steps) if isinstance(step, Commit)]
+    made = f"create or replace view {plan.view} "
+    (view,) = [n for n, s in enumerate(steps) if isinstance(s, Execute) and made in s.sql]
+    assert (view < commit) is comes_first
+
+
 def test_a_table_of_another_materialization_is_removed_first():
     plan = orders(read=None, properties={}, is_replaced=True, said="is made anew")
     assert kinds(steps_of(plan))[:2] == [Say, Remove]

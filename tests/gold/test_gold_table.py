@@ -280,9 +280,9 @@ def test_a_history_that_is_built_again_remembers_what_it_knew():
     assert not replace(table(), rebuild=True).keeps_times
 
 
-def test_the_views_wait_for_a_table_that_another_release_has_built():
-    """Not for one whose model has other columns now: they read it as it is."""
-    assert not table().is_of_older_layout
-    assert not replace(table(), altered=["name"]).is_of_older_layout
-    assert replace(table(), altered=["_is_replaced", "name"]).is_of_older_layout
-    assert replace(table(kind="history"), altered=["valid_to"]).is_of_older_layout
+def test_the_views_wait_for_the_columns_that_they_name():
+    assert not table().lacks_columns
+    assert not replace(table(), altered=["that_the_model_had"]).lacks_columns
+    assert replace(table(), altered=["name", "that_the_model_had"]).lacks_columns
+    assert replace(table(), altered=["_of_a_later_release"]).lacks_columns
+    assert replace(table(kind="history"), altered=["valid_to"]).lacks_columns

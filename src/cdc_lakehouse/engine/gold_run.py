@@ -103,7 +103,7 @@ class GoldRun:
         """Whether the views name columns that the table has only once it is built again."""
         table = self.table
         is_judged = table.rebuild and bool(table.model.row_rules)
-        return table.needs_views and (is_judged or table.is_of_older_layout)
+        return table.needs_views and (is_judged or table.lacks_columns)
 
     @property
     def _functions_wait(self) -> bool:

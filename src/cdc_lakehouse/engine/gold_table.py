@@ -9,7 +9,7 @@ from dbt.adapters.base.relation import BaseRelation
 from cdc_lakehouse.delta import statements
 from cdc_lakehouse.engine.alterations import clustering
 from cdc_lakehouse.engine.changes import Changes
-from cdc_lakehouse.engine.columns import IDENTITY, KNOWN_AT, VERSION_COLUMNS
+from cdc_lakehouse.engine.columns import IDENTITY, KNOWN_AT
 from cdc_lakehouse.engine.gold_model import GoldModel
 from cdc_lakehouse.engine.gold_relations import (
     Function,
@@ -178,9 +178,13 @@ class GoldTable:
         return function_of(self.view, "as_known")
 
     @property
-    def is_of_older_layout(self) -> bool:
-        """Whether another release has built it: its views name columns that it does not have."""
-        return any(name.startswith("_") or name in VERSION_COLUMNS for name in self.altered)
+    def lacks_columns(self) -> bool:
+        """Whether its views may name columns that it does not have: of its model, or of a release.
+
+        Without those that the model has no longer they read it as it is.
+        """
+        named = {column.name for column in self.model.stored}
+        return any(name.startswith("_") or name in named for name in self.altered)
 
     @property
     def keeps_times(self) -> bool:
