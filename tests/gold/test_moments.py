@@ -276,7 +276,7 @@ def write_served(project):
 def test_another_program_sees_whole_transactions_while_it_is_served(tmp_path):
     """It asks over Thrift while `lakehouse serve` lands what arrives, and builds."""
     kind, tables, batches = FEW[0], ("accounts", "transfers"), 2
-    bank, served = Bank(SEED, 40), Served(tmp_path, write_served)
+    bank, served = Bank(SEED, 40), Served(tmp_path, change=write_served)
     delivery = Delivery({kind: bank}, batches, random.Random(SEED))
     served.arrive("0.parquet", delivery.rows(0))
     seen = [0]

@@ -21,8 +21,8 @@ PATIENCE = 300  # seconds until a test that waits gives up
 class Served(Commands):
     """A lakehouse of lab.things with the commands that a user types beside its `serve`."""
 
-    def __init__(self, home, *change, **environment):
-        super().__init__(home, *change, **environment)
+    def __init__(self, home, **given):
+        super().__init__(home, **given)
         self.port, self.http = _free_ports(2)
         self.log, self.process = home / "serve.log", None
 

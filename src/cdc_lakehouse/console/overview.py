@@ -18,7 +18,7 @@ from cdc_lakehouse.errors import short_message
 from cdc_lakehouse.report.looking import prepare_to_look
 from cdc_lakehouse.report.questions import rows_of
 from cdc_lakehouse.runtime.paths import warehouse_path
-from cdc_lakehouse.runtime.session import ended_java
+from cdc_lakehouse.runtime.session import ended_java, relations_in
 from cdc_lakehouse.sql import identifier
 
 # A screen of 24 lines has room for so many topics and gold tables, beside what is around them.
@@ -105,10 +105,11 @@ def look(spark: SparkSession, is_for_screen: bool) -> Overview:
     prepare_to_look(spark)
     messages, events = (count_rows(spark, warehouse_path(*name)) for name in _COUNTED)
     found = Overview(messages, events)
-    stored = set(_tables(spark, "gold_storage"))
+    stored = relations_in(spark, "gold_storage")
     # A history is there once, not at the moment at which all tables are complete, too.
     beside = {f"{name.removesuffix('_history')}_complete" for name in stored} | {"gold_problems"}
-    names = [name for name in _tables(spark, "gold") if name in stored or name not in beside]
+    shown = sorted(relations_in(spark, "gold"))
+    names = [name for name in shown if name in stored or name not in beside]
     found.gold_tables = len(names)
     with ThreadPoolExecutor(2) as pool:  # planning takes one core, and most of the time
         topics = pool.submit(_tried, found, "silver.events", lambda: _topics(spark))
@@ -166,13 +167,6 @@ def _tried(found: Overview, table: str, ask: Callable[[], Found]) -> Found | Non
         reason = " ".join(short_message(error).splitlines())
         found.problems.append(f"{table} cannot be shown: {reason}")
         return None
-
-
-def _tables(spark: SparkSession, schema: str) -> list[str]:
-    if not spark.catalog.databaseExists(schema):
-        return []
-    found = spark.sql(f"show tables in {schema}").collect()
-    return sorted(row.tableName for row in found if not row.isTemporary)
 
 
 def _shares(topics: int, tables: int) -> tuple[int, int]:

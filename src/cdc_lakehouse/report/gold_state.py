@@ -13,6 +13,7 @@ from cdc_lakehouse.report import questions
 from cdc_lakehouse.report.gold import Gold, gold_of
 from cdc_lakehouse.report.plain import plain
 from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.runtime.session import relations_in
 from cdc_lakehouse.sql import identifier
 
 STORAGE = "gold_storage"
@@ -26,7 +27,7 @@ def look_at_gold(spark: SparkSession, models: Iterable[str], processed: int) -> 
         processed: the commit of bronze.messages up to which silver has processed.
     """
     names = set(models)
-    there, beside = (_relations(spark, schema) for schema in ("gold", STORAGE))
+    there, beside = (relations_in(spark, schema) for schema in ("gold", STORAGE))
     kept = read_kept(spark, warehouse_path(*EVENTS.split(".")))
     read = {}
     for path in tables_in(warehouse_path(STORAGE, "x").parent):
@@ -38,13 +39,6 @@ def look_at_gold(spark: SparkSession, models: Iterable[str], processed: int) -> 
     held = [name for name in sorted(read) if f"{name}_held" in beside]
     came_by = partial(_came_by, spark)
     return gold_of(names, there, read, processed, _held_rows(spark, held), came_by)
-
-
-def _relations(spark: SparkSession, schema: str) -> set[str]:
-    if not spark.catalog.databaseExists(schema):
-        return set()
-    found = spark.sql(f"show tables in {schema}").collect()
-    return {row.tableName for row in found if not row.isTemporary}
 
 
 def _held_rows(spark: SparkSession, names: list[str]) -> int:

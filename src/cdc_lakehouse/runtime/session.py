@@ -199,3 +199,11 @@ def gone_spark(spark: SparkSession) -> str:
     if not is_stopped:
         return ""
     return f"Spark has stopped: its cluster has ended it; more in {work_dir() / 'spark.log'}"
+
+
+def relations_in(spark: SparkSession, schema: str) -> set[str]:
+    """Return the names of the tables and views of a schema; none if it is not there."""
+    if not spark.catalog.databaseExists(schema):
+        return set()
+    found = spark.sql(f"show tables in {schema}").collect()
+    return {row.tableName for row in found if not row.isTemporary}

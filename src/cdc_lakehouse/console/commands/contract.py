@@ -1,9 +1,14 @@
 """`lakehouse contract`: say to readers of gold what they may rely on."""
 
 import argparse
-from pathlib import Path
 
-from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+from cdc_lakehouse.console.commands.project import (
+    Commands,
+    add_output_file,
+    add_project,
+    enter_project,
+    write_or_print,
+)
 from cdc_lakehouse.exits import Exit
 
 
@@ -17,13 +22,7 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "tables", metavar="TABLE", nargs="*", help="for example gold.orders; default: all of gold"
     )
-    command.add_argument(
-        "--output",
-        dest="output_file",
-        metavar="FILE",
-        type=Path,
-        help="write it there; default: print it",
-    )
+    add_output_file(command, "write it there; default: print it")
     command.set_defaults(run=_contract)
     add_project(command)
 
@@ -33,13 +32,8 @@ def _contract(options: argparse.Namespace) -> Exit:
     import yaml
 
     from cdc_lakehouse.console.contract import contract_of
-    from cdc_lakehouse.storage.files import write_whole
 
-    output = options.output_file.absolute() if options.output_file else None
     document = contract_of(enter_project(options.project_dir), options.tables)
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
-    if output:
-        write_whole(output, text)
-        text = f"{output}: {len(document['schema'])} tables"
-    options.output.tell(document, text.rstrip("\n"))
+    write_or_print(options, document, text.rstrip("\n"), f"{len(document['schema'])} tables")
     return Exit.DONE

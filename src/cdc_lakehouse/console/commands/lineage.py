@@ -2,9 +2,14 @@
 
 import argparse
 import json
-from pathlib import Path
 
-from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
+from cdc_lakehouse.console.commands.project import (
+    Commands,
+    add_output_file,
+    add_project,
+    enter_project,
+    write_or_print,
+)
 from cdc_lakehouse.exits import Exit
 
 
@@ -15,12 +20,8 @@ def add(commands: Commands) -> None:
         help="print what the last run read and wrote, as events of OpenLineage, one a line",
         epilog="It reads what dbt leaves of a run: it needs no Spark and waits for no run.",
     )
-    command.add_argument(
-        "--output",
-        dest="output_file",
-        metavar="FILE",
-        type=Path,
-        help="write them there, in place of those of an earlier run; default: print them",
+    add_output_file(
+        command, "write them there, in place of those of an earlier run; default: print them"
     )
     command.add_argument(
         "--namespace", metavar="NAME", help="of jobs and tables; default: the project's name"
@@ -37,14 +38,9 @@ def add(commands: Commands) -> None:
 def _lineage(options: argparse.Namespace) -> Exit:
     """Write or print the events as lines of JSON."""
     from cdc_lakehouse.console.lineage import last_events
-    from cdc_lakehouse.storage.files import write_whole
 
-    output = options.output_file.absolute() if options.output_file else None
     project = enter_project(options.project_dir)
     events = last_events(project, options.namespace, options.source_namespace)
     text = "\n".join(json.dumps(event, ensure_ascii=False) for event in events)
-    if output:
-        write_whole(output, f"{text}\n")
-        text = f"{output}: {len(events)} events"
-    options.output.tell({"events": events}, text)
+    write_or_print(options, {"events": events}, text, f"{len(events)} events")
     return Exit.DONE

@@ -1,13 +1,9 @@
 """`lakehouse help`: the pages of this package, which are installed with it."""
 
 import argparse
-import difflib
-import pydoc
 import sys
 from pathlib import Path
 from textwrap import wrap
-
-import yaml
 
 from cdc_lakehouse.console.commands.project import Commands
 from cdc_lakehouse.errors import LakehouseError
@@ -32,6 +28,9 @@ def add(commands: Commands) -> None:
 
 def _help(options: argparse.Namespace) -> Exit:
     """Print a page, or what --help of a command prints, or the names and titles of all pages."""
+    import difflib
+    import pydoc
+
     subjects, formats = pages()
     if options.page is None:
         document = {"folder": DOCS.resolve(), "pages": [*subjects], "formats": [*formats]}
@@ -81,6 +80,8 @@ def _by_name(paths: list[Path]) -> dict[str, Path]:
 
 def by_task() -> dict[str, list[str]]:
     """Return the pages of each task, by their path in the repository."""
+    import yaml
+
     listed: dict[str, list[str]] = yaml.safe_load((DOCS / "pages.yml").read_text())
     return listed
 

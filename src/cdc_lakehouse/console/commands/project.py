@@ -35,6 +35,27 @@ def add_project(command: argparse.ArgumentParser, default: str | None = None) ->
     )
 
 
+def add_output_file(command: argparse.ArgumentParser, help: str) -> None:
+    """Add --output, for `write_or_print`. Its file is that of the folder where it is typed."""
+    command.add_argument(
+        "--output",
+        dest="output_file",
+        metavar="FILE",
+        type=lambda given: Path(given).absolute(),
+        help=help,
+    )
+
+
+def write_or_print(options: argparse.Namespace, document: object, text: str, what: str) -> None:
+    """Write a text to the file of --output, and say how much it is; without one, print it."""
+    from cdc_lakehouse.storage.files import write_whole
+
+    if options.output_file:
+        write_whole(options.output_file, f"{text}\n")
+        text = f"{options.output_file}: {what}"
+    options.output.tell(document, text)
+
+
 def add_dry_run(command: argparse.ArgumentParser) -> None:
     """Add --dry-run."""
     command.add_argument("--dry-run", action="store_true", help="say what would go, keep all")
