@@ -122,8 +122,9 @@ class ModelSync:
         """Let the column that reads former names of a column read it by all of its names."""
         self._renamed |= {*former}
         wanted = {name, *former}
-        owners = [n for n, c in enumerate(self._columns) if wanted & {c.source, *c.formerly}]
-        names = wanted.union(*(self._columns[n].formerly for n in owners))
+        read = [{column.source, *column.formerly} for column in self._columns]
+        owners = [number for number, names in enumerate(read) if wanted & names]
+        names = wanted.union(*(read[number] for number in owners))
         pairs = combinations(sorted(names), 2)
         again = {each for pair in pairs if changes.are_two(*pair) for each in pair} - {name}
         seen = f"is {former[0]} under another name, by the statement at {changes.place[name]}"
