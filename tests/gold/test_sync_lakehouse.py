@@ -128,7 +128,7 @@ def test_gold_follows_with_the_next_run(source):
     assert rows.keys() == {1, 2, 3}
     assert rows[1] == (1, "A-1b", 10, "x", None)
     assert rows[3] == (3, "A-3", 3000000000, None, "1.50")
-    assert rows[2][2:] == (20, None, None)
+    assert rows[2] == (2, "A-2", 20, None, None)
     problems = "select id from gold.parts where size(_problems) > 0"
     assert source.lakehouse.query(problems) == []
 

@@ -1,3 +1,5 @@
+{{ config(change_feed=true) }}
+
 select
     {{ change_columns() }},
     try_cast(image['id'] as bigint) as id,

@@ -45,7 +45,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class GoldTable:
-    """A gold table: its active rows, and the commit in the source of its latest change, UTC."""
+    """A gold table or a mart: its active rows, and the commit of its latest change, UTC."""
 
     table: str
     rows: int
@@ -72,7 +72,7 @@ class Overview:
     def text(self) -> str:
         """Return what a person reads: at most 23 lines, and 80 columns if the commands fit."""
         is_whole = len(self.gold) == self.gold_tables
-        active = sum(table.rows for table in self.gold)
+        active = sum(table.rows for table in self.gold if table.table.startswith("gold."))
         gold = _number(active, "row") if is_whole else _number(self.gold_tables, "table")
         messages, events = _number(self.messages, "message"), _number(self.events, "event")
         topics, tables = _shares(len(self.topics), self.gold_tables)
@@ -84,7 +84,7 @@ class Overview:
         blocks.append(_list(header, rows, len(rows), topics, TOPIC))
         rows = [[t.table, f"{t.rows:,}", t.changed_at or ""] for t in self.gold]
         header = ["gold table", "rows", "last change (UTC)"]
-        failed = sum(problem.startswith("gold.") for problem in self.problems)
+        failed = sum(problem.startswith(("gold.", "marts.")) for problem in self.problems)
         blocks.append(_list(header, rows, self.gold_tables - failed, tables, TABLE))
         blocks.append([problem[:LONGEST] for problem in self.problems[:2]])
         table = next((t.table for t in self.gold), "silver.events")
@@ -108,8 +108,11 @@ def look(spark: SparkSession, is_for_screen: bool) -> Overview:
     stored = relations_in(spark, "gold_storage")
     # A history is there once, not at the moment at which all tables are complete, too.
     beside = {f"{name.removesuffix('_history')}_complete" for name in stored} | {"gold_problems"}
-    shown = sorted(relations_in(spark, "gold"))
-    names = [name for name in shown if name in stored or name not in beside]
+    names = [
+        f"{schema}.{name}"
+        for schema, left_out in (("gold", beside - stored), ("marts", set[str]()))
+        for name in sorted(relations_in(spark, schema) - left_out)
+    ]
     found.gold_tables = len(names)
     with ThreadPoolExecutor(2) as pool:  # planning takes one core, and most of the time
         topics = pool.submit(_tried, found, "silver.events", lambda: _topics(spark))
@@ -132,26 +135,26 @@ def _gold(
     selects = {
         name: select
         for name in names
-        if (select := _tried(found, f"gold.{name}", partial(_select, spark, name, name in stored)))
+        if (select := _tried(found, name, partial(_select, spark, name, stored)))
     }
     if not selects:
         return []
 
     def ask(*asked: str) -> list[GoldTable]:
         rows = spark.sql(" union all ".join(asked)).collect()
-        return [GoldTable(f"gold.{name}", *row) for name, *row in rows]
+        return [GoldTable(*row) for row in rows]
 
     try:
         return sorted(ask(*selects.values()), key=lambda table: table.table)
     except (PySparkException, Py4JError):
-        each = [
-            _tried(found, f"gold.{name}", partial(ask, select)) for name, select in selects.items()
-        ]
+        each = [_tried(found, name, partial(ask, select)) for name, select in selects.items()]
         return [table for tables in each for table in tables or []]
 
 
-def _select(spark: SparkSession, name: str, is_stored: bool) -> str:
-    rows = rows_of(name, spark.table(f"gold.{identifier(name)}").columns, is_stored)
+def _select(spark: SparkSession, table: str, stored: set[str]) -> str:
+    schema, name = table.split(".", 1)
+    columns = spark.table(f"{schema}.{identifier(name)}").columns
+    rows = rows_of(table, columns, schema == "gold" and name in stored)
     return (
         f"(select `table`, `rows`, cast(date_trunc('second', changed_at) as string) from ({rows}))"
     )

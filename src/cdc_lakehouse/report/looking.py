@@ -225,13 +225,14 @@ class Looker:
         queries = (" union all ".join(map(self._rows_of, group)) for group in groups)
         rows = [row for query in queries for row in self._ask(query)]
         return tuple(
-            facts.GoldTable(row.table, row.rows, plain(row.changed_at), tuple(problems[row.table]))
+            facts.GoldTable(name, row.rows, plain(row.changed_at), tuple(problems[name]))
             for row in rows
+            for name in [row.table.removeprefix("gold.")]
         )
 
     def _rows_of(self, name: str) -> str:
         columns = self._spark.table(f"gold.{identifier(name)}").columns
-        return questions.rows_of(name, columns, is_stored=True)
+        return questions.rows_of(f"gold.{name}", columns, is_stored=True)
 
     def _stored(self) -> tuple[facts.Stored, ...]:
         found = []

@@ -181,21 +181,22 @@ def shared_keys(name: str, key: Iterable[Sequence[str]], tables: Iterable[str]) 
         having count(*) > 0"""
 
 
-def rows_of(name: str, columns: Collection[str], is_stored: bool) -> str:
-    """Return the query of how many active rows a gold table has, and of its latest change.
+def rows_of(table: str, columns: Collection[str], is_stored: bool) -> str:
+    """Return the query of how many active rows a table has, and of its latest change.
 
     Args:
+        table: its schema and its name.
         columns: the names of its columns.
-        is_stored: whether gold_storage has a table of the name; else it is any view.
+        is_stored: whether gold_storage has a table of the name; else it is any table or view.
     """
-    table = f"gold.{identifier(name)}"
+    schema, name = table.split(".", 1)
     rows = "count_if(not _is_deleted)" if "_is_deleted" in columns else "count(*)"
     changed_at = "max(_committed_at)" if "_committed_at" in columns else "cast(null as timestamp)"
     if is_stored and "_committed_at" in columns:
         # A delete is a change, too, and the table has no row of it.
         changed_at = f"(select {changed_at} from gold_storage.{identifier(name)})"
-    named = quoted(name)
-    return f"select {named} as `table`, {rows} as `rows`, {changed_at} as changed_at from {table}"
+    return f"""select {quoted(table)} as `table`, {rows} as `rows`, {changed_at} as changed_at
+        from {schema}.{identifier(name)}"""
 
 
 def samples(places: Iterable[Row], size: int) -> str:
