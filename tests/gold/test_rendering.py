@@ -27,7 +27,7 @@ NEW = NewMessages(
     (Extent(("t", 0, 0), ("t", 0, 9)), Extent(("t", 0, 3), ("t", 0, 4))), True, True, True
 )
 # Methods of other things that are named sql: a session, a column.
-NOT_OURS = {"encode", "split", "splitlines", "startswith"}
+NOT_OURS = {"encode", "replace", "split", "splitlines", "startswith", "strip"}
 # The alias of a table in an anti join is used.
 TAKEN = {"AL05"}
 # What sqlfluff cannot parse though Spark can: two names, and a function of SQL.

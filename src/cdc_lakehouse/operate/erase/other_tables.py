@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from cdc_lakehouse.bronze import tables as bronze
 from cdc_lakehouse.delta.kept import kept_tables
+from cdc_lakehouse.engine.complete_until import TABLE as COMPLETE_UNTIL
 from cdc_lakehouse.engine.projection import text_under
 from cdc_lakehouse.errors import short_message
 from cdc_lakehouse.operate.erase.dbt_runs import read_manifest, run_dbt
@@ -52,7 +53,7 @@ class OtherTables:
         gold = self.rows_of_gold() if is_new else {}
         makers = self.project.makers(lambda name: name in gold or not is_new)
         own = {f"bronze.{name}" for name in bronze.TABLES} | {"silver.events"}
-        own |= set(kept_tables())
+        own |= {COMPLETE_UNTIL, *kept_tables()}
         tables = set(tables_of(self.spark)) - own
         anew = [m for m in makers if m.table in tables and not m.is_kept]
         if is_new:
