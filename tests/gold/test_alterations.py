@@ -29,9 +29,8 @@ def test_what_is_as_the_model_says_is_not_altered():
 def test_a_comment_that_differs_is_set_and_one_that_is_gone_is_emptied():
     stored = schema(**{"id": "", "it`s": "Old.", "_sequence": "Where it stands."})
     assert alterations("t", stored, {}, COLUMNS, []) == (
-        "alter table t alter column `id` comment 'Number.'",
-        "alter table t alter column `it``s` comment 'It\\'s new.'",
-        "alter table t alter column `_sequence` comment ''",
+        "alter table t alter column `id` comment 'Number.', `it``s` comment 'It\\'s new.', "
+        "`_sequence` comment ''",
     )
 
 

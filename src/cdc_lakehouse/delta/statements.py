@@ -133,6 +133,11 @@ def comment_of(column: Definition) -> str:
     return text[: LONGEST_COMMENT - 3].rsplit(" ", 1)[0] + "..."
 
 
+def comments_of(columns: Iterable[Definition]) -> dict[str, str]:
+    """Return the comments of columns, by their names; empty for those that have none."""
+    return {column["name"]: comment_of(column) for column in columns}
+
+
 def _constraint(column: Definition, place: int) -> str:
     """The name and the condition of one of a column's constraints."""
     constraint = column["constraints"][place]

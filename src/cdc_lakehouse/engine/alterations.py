@@ -6,7 +6,7 @@ Read it from the table, read it from the model: the difference is a statement.
 import json
 from collections.abc import Mapping, Sequence
 
-from cdc_lakehouse.delta.statements import comment_of, names, set_properties
+from cdc_lakehouse.delta.statements import comments_of, names, set_properties
 from cdc_lakehouse.engine.columns import Column
 from cdc_lakehouse.sql import identifier, quoted
 
@@ -34,12 +34,13 @@ def alterations(
         columns: those that it should have, with the definitions of their YAML.
     """
     stored = {each["name"]: each["metadata"] for each in json.loads(schema)["fields"]}
-    found = []
-    for column in columns:
-        wanted = comment_of(column.definition)
-        if column.name in stored and stored[column.name].get("comment", "") != wanted:
-            name, comment = identifier(column.name), quoted(wanted)
-            found.append(f"alter table {table} alter column {name} comment {comment}")
+    comments = comments_of(column.definition for column in columns)
+    changed = [
+        f"{identifier(name)} comment {quoted(comment)}"
+        for name, comment in comments.items()
+        if name in stored and stored[name].get("comment", "") != comment
+    ]
+    found = [f"alter table {table} alter column {', '.join(changed)}"] if changed else []
     if json.loads(properties.get(CLUSTERED_BY, "[]")) != list(cluster_by):
         arranged = f"({names(cluster_by)})" if cluster_by else "none"
         found.append(f"alter table {table} cluster by {arranged}")

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from cdc_lakehouse.delta.statements import comments_of
 from cdc_lakehouse.engine.changes import FEW, Changes, NewChanges, count_changes
 from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.gold_table import GoldTable
@@ -37,7 +38,8 @@ class GoldRun:
 
     It gives queries these names: `new_changes`, what silver has for the table since its last run,
     typed and staged where the run merges; `touched_changes`, of a history all changes of their
-    keys; `changed_rows`, what a MERGE writes; and those of `MovesRun`.
+    keys; `changed_rows`, what a MERGE writes; `rebuilt_rows`, those of a table that is built again;
+    and those of `MovesRun`.
     """
 
     def __init__(self, table: GoldTable):
@@ -150,6 +152,10 @@ class GoldRun:
         rows = yield from self._rows_to_write(found, self._completed(changes, found))
         if table.model.options.retention:
             rows = sql.without_expired_tombstones(rows, table.model)
+        if table.rebuild:
+            comments = comments_of(column.definition for column in table.model.stored)
+            yield Name("rebuilt_rows", rows, comments)
+            rows = "select * from rebuilt_rows"
         yield self._commit(table.write(rows, found.noted))
 
     def _merge(self) -> Plan[Changes | None]:

@@ -25,10 +25,14 @@ class Say:
 
 @dataclass(frozen=True)
 class Name:
-    """Give a query a name; it is analysed once, however often it is read."""
+    """Give a query a name; it is analysed once, however often it is read.
+
+    `comments` are those of its columns, which a table that is made of it gets.
+    """
 
     view: str
     sql: str
+    comments: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

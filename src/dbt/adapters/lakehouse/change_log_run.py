@@ -1,6 +1,6 @@
 """Bring the change log up to date: what is done in which order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from dbt.adapters.base.relation import BaseRelation
@@ -10,7 +10,7 @@ from pyspark.sql import Row
 from cdc_lakehouse.delta.append import Append
 from cdc_lakehouse.delta.commit import ROW_BY_ROW, set_for_one_statement
 from cdc_lakehouse.delta.kept import forget
-from cdc_lakehouse.delta.statements import set_properties
+from cdc_lakehouse.delta.statements import comments_of, set_properties
 from cdc_lakehouse.delta.watermark import mark_of
 from cdc_lakehouse.engine import change_log, duplicates
 from cdc_lakehouse.engine.fixed_names import EVENTS
@@ -95,7 +95,7 @@ class ChangeLogRun:
         forget(self.tables.spark, EVENTS)
         rows = sql.protected_rows(self.target, "silver", self.protection.lines(), done)
         kept = {RESETTLED: self.tables.properties(self.target).get(RESETTLED, "{}")}
-        statement = self.window.replace(self.window.typed(rows), kept)
+        statement = self._replace(self.window.typed(rows), kept)
         read = self.marks.mark(self.target, change_log.MESSAGES).source
         self._write(statement, self.window.read, rebuild=True, commit=read)
 
@@ -167,13 +167,18 @@ class ChangeLogRun:
             # Gold has perhaps not heeded yet which source tables had changes processed again.
             kept = self.tables.properties(self.target).get(RESETTLED, "{}")
             rows = duplicates.with_duplicates(OUTCOMES)
-            statement = window.replace(rows, {RESETTLED: kept, **self.extracts.properties})
+            statement = self._replace(rows, {RESETTLED: kept, **self.extracts.properties})
         else:
             self._note_resettled_tables()
             settled = window.typed(f"select * from {window.table}")
             rows = duplicates.with_other_rows(window.typed(OUTCOMES), settled, "resettled_rows")
             statement = sql.resettle_messages(self.target, rows)
         self._write(statement, window.last, window.build.rebuild, window.commit)
+
+    def _replace(self, rows: str, properties: Mapping[str, str]) -> str:
+        """The statement that builds the log again; its columns keep their comments."""
+        self.tables.name_query("rebuilt_rows", rows, comments_of(self.window.columns))
+        return self.window.replace("select * from rebuilt_rows", properties)
 
     def _write(
         self, statement: str, version: int | None, rebuild: bool, commit: str | None

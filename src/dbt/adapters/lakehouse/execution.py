@@ -55,7 +55,7 @@ class Execution:
             case Say():
                 tell(step.text)
             case Name():
-                tables.name_query(step.view, step.sql)
+                tables.name_query(step.view, step.sql, step.comments)
             case Stage():
                 tables.stage(step.view, step.sql)
             case Keep():

@@ -18,6 +18,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from py4j.java_gateway import JavaObject
 from pyspark import StorageLevel
 from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
 
 from cdc_lakehouse.delta.commit import ROW_BY_ROW, set_for_one_statement
 from cdc_lakehouse.delta.log import bytes_since, is_table, properties_of
@@ -33,7 +34,7 @@ from cdc_lakehouse.engine.gold_relations import Function
 from cdc_lakehouse.runtime.jvm import external_catalog
 from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.runtime.session import FEW_BYTES, compile_plans
-from cdc_lakehouse.sql import quoted
+from cdc_lakehouse.sql import identifier, quoted
 from cdc_lakehouse.storage.files import Location, remove_tree
 from dbt.adapters.lakehouse.connections import root_session, short_errors, step_of_node
 
@@ -222,14 +223,23 @@ class Tables:
         said = "nothing is written with --empty or --sample; the next run reads what is new."
         tell(f"{relation}: {said}")
 
-    def name_query(self, name: str, sql: str) -> None:
+    def name_query(self, name: str, sql: str, comments: Mapping[str, str] | None = None) -> None:
         """Give a query a name, a temporary view of this thread that is analysed once.
 
         One that SQL makes is analysed at each mention.
+
+        Args:
+            comments: those that its columns get, which are then all that it has.
         """
         self._log(f"names {name}", sql)
         with self.step(f"names {name}"):
-            self.spark.sql(sql).createOrReplaceTempView(name)
+            frame = self.spark.sql(sql)
+            if comments:
+                columns = comments.items()
+                frame = frame.select(
+                    *(F.col(identifier(n)).alias(n, metadata={"comment": c}) for n, c in columns)
+                )
+            frame.createOrReplaceTempView(name)
 
     def stage(self, name: str, sql: str, row_by_row: bool = False) -> None:
         """Run a query and keep its rows, as the temporary view `name` of this thread.
