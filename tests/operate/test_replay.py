@@ -376,10 +376,13 @@ def test_a_change_log_that_is_built_anew_knows_what_was_settled_anew(lake, right
     asked = "show tblproperties silver.events ('cdc_lakehouse.resettled')"
     (known,) = lake.query(asked)
     assert [json.loads(table) for table in json.loads(known["value"])]
+    described = lake.query("describe table silver.events")
+    assert all(column["comment"] for column in described)
 
     lake.dbt("run", "--full-refresh", "-s", "events")
 
     assert lake.query(asked) == [known]
+    assert lake.query("describe table silver.events") == described
     settle(lake, seed=False)
     assert contents(lake, "silver.events") == contents(right, "silver.events")
     for name in ("things", "things_history", "widgets", "widgets_history", "others"):
