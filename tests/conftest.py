@@ -91,10 +91,13 @@ def _ingest(path):
     return ingest_files(path, project_dir=Path.cwd())
 
 
-def _command(arguments):
+def _command(arguments, is_alone=False):
     from cdc_lakehouse.console import cli
+    from dbt.adapters.lakehouse import connections
 
     _root()
+    if is_alone:
+        connections._held.close()
     with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
         code = cli.main(list(arguments))
     return code, out.getvalue(), err.getvalue()
@@ -185,9 +188,12 @@ class Lakehouse:
         assert success is not fails, errors
         return errors if fails else said
 
-    def command(self, *arguments):
-        """Run the command line in the lakehouse's process; return exit code, output and errors."""
-        return self.process.submit(_command, arguments).result()
+    def command(self, *arguments, is_alone=False):
+        """Run the command line in the lakehouse's process; return exit code, output and errors.
+
+        One `is_alone` takes the lakehouse itself, for which dbt has to let go of it.
+        """
+        return self.process.submit(_command, arguments, is_alone).result()
 
     def query(self, sql):
         """Return the rows of a query as dictionaries."""

@@ -2,8 +2,6 @@
 
 import json
 import re
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 
 import pytest
 from conftest import PROJECT
@@ -39,18 +37,6 @@ def row(position, types, *values, table="parts", kind="INSERT", old=None):
     return message | {"database": "shop", "table": table, "mysqlType": types}
 
 
-def _type(arguments):
-    """Run a command of its own in the process of the lakehouse, after dbt has let go of it."""
-    from cdc_lakehouse.console import cli
-    from dbt.adapters.lakehouse import connections
-
-    connections.root_session({})
-    connections._held.close()
-    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as errors:
-        code = cli.main(arguments)
-    return int(code), out.getvalue(), errors.getvalue()
-
-
 class Source:
     """The lakehouse, and the source whose messages it gets."""
 
@@ -74,7 +60,7 @@ class Source:
 
     def type(self, *arguments):
         """Return the exit code of a command, and what it prints."""
-        code, said, errors = self.lakehouse.process.submit(_type, list(arguments)).result()
+        code, said, errors = self.lakehouse.command(*arguments, is_alone=True)
         assert "lakehouse: " not in errors, errors
         return code, said
 
