@@ -192,7 +192,7 @@ def test_a_file_without_statistics_has_no_extent():
 @pytest.mark.parametrize("are_known", [True, False])
 def test_messages_are_processed_again_that_come_again_on_purpose(has_updates, are_known):
     new = NewMessages((file_of(0, 9),), has_updates=has_updates, are_known=are_known)
-    assert new.resettles is (has_updates and are_known)
+    assert new.reprocesses is (has_updates and are_known)
 
 
 def test_a_table_that_is_processed_again_twice_has_the_later_version():

@@ -126,7 +126,7 @@ def test_a_change_is_late_if_an_earlier_run_has_processed_a_later_one(laboratory
         "select is_late from silver.events where kind = 'truncate' and table_name = 'late'"
     )
     assert found == {"is_late": True}
-    laboratory.lakehouse.dbt("run", "-s", "outcome_counts", "table_accounting")
+    laboratory.lakehouse.dbt("run", "-s", "result_counts", "table_accounting")
     [found] = laboratory.lakehouse.query(
         "select changes, late_changes, repeated_changes, last_committed_at,"
         " last_processed_at >= last_ingested_at as is_processed_after,"
@@ -187,7 +187,7 @@ def test_a_duplicate_whose_first_delivery_is_processed_again_becomes_the_first(l
     first = laboratory.offset - 3
     assert duplicates(laboratory)[-1] == duplicates(laboratory)[0] + 9
     laboratory.lakehouse.command(
-        "replay", "--settled", "--topic", "lab.things", "--offsets", str(first)
+        "replay", "--processed", "--topic", "lab.things", "--offsets", str(first)
     )
     laboratory.lakehouse.dbt("run", "-s", "events")
     found = laboratory.lakehouse.query(
@@ -198,12 +198,12 @@ def test_a_duplicate_whose_first_delivery_is_processed_again_becomes_the_first(l
 
 
 @pytest.mark.long
-def test_a_change_whose_first_delivery_has_lost_its_outcome_is_shown_again(laboratory):
+def test_a_change_whose_first_delivery_has_lost_its_result_is_shown_again(laboratory):
     message = {**change("INSERT", 600, thing(7, "g")), "table": "again"}
     deliver(laboratory, message, message)
     first = laboratory.offset - 2
     laboratory.lakehouse.query(f"delete from silver.events where offset = {first}")
-    laboratory.lakehouse.command("replay", "--reason", "no_outcome")
+    laboratory.lakehouse.command("replay", "--reason", "no_result")
     laboratory.lakehouse.dbt("run", "-s", "events")
     found = laboratory.lakehouse.query(
         f"select is_duplicate from silver.events where offset >= {first} order by offset"
@@ -805,7 +805,7 @@ def test_an_inferred_type_alters_no_text_in_silence(laboratory):
 @pytest.mark.long
 def test_a_truncate_whose_place_contradicts_its_time_is_named(laboratory):
     test = "truncates_follow_commit_times"
-    laboratory.lakehouse.dbt("run", "-s", "outcome_counts")
+    laboratory.lakehouse.dbt("run", "-s", "result_counts")
     laboratory.deliver(change("INSERT", 9000, thing(90, "before")), truncate(9001))
     assert laboratory.lakehouse.dbt("test", "-s", test) == {test: "pass"}
     # Committed after all changes, but before all of them in the source's order: it removes nothing.

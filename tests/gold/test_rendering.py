@@ -122,9 +122,9 @@ def of_gold():
 
 def of_silver():
     yield "new_messages", ("silver.events", NEW)
-    yield "rows_settled_before", ("silver.events", NEW)
-    yield "resettle_messages", ("silver.events", ROWS)
-    yield "source_tables_settled_before", ()
+    yield "rows_processed_before", ("silver.events", NEW)
+    yield "reprocess_messages", ("silver.events", ROWS)
+    yield "source_tables_processed_before", ()
 
 
 def of_marts():

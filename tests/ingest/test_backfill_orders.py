@@ -48,7 +48,7 @@ VIEWS = (
     "events",
     "row_images",
     "message_counts",
-    "outcome_counts",
+    "result_counts",
     "message_accounting",
     "conflicting_messages",
 )

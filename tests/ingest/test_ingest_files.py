@@ -590,7 +590,7 @@ def test_unrouted_messages_get_their_format_once_their_topic_has_a_route(lake, m
         "topic     format    messages",
         "--------  --------  --------",
         "it's new  drs_json         2",
-        "2 messages rerouted. Run `dbt build` next: it settles them.",
+        "2 messages rerouted. Run `dbt build` next: it processes them.",
     ]
     assert cli.main(["reroute"]) == 0
 

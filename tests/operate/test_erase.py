@@ -281,9 +281,9 @@ def test_before_it_is_in_every_copy(lakehouse):
         assert any(part in path for path in in_all), part
 
 
-def test_what_is_not_settled_keeps_an_erasure_from_beginning(lakehouse):
+def test_what_is_not_processed_keeps_an_erasure_from_beginning(lakehouse):
     land(lakehouse, lakehouse.landing, 3, ("lab.people", {13: people("INSERT", 113, CARL)}))
-    with pytest.raises(LakehouseError, match=r"1 messages of bronze are not settled.*`dbt run`"):
+    with pytest.raises(LakehouseError, match=r"1 messages of bronze are not processed.*`dbt run`"):
         erase(lakehouse, "lab.people", id=PERSON)
     lakehouse.dbt("run", "-s", "events", *MODELS)
     lakehouse.dbt("test", "-s", "test_type:singular")

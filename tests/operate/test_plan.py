@@ -39,7 +39,7 @@ def test_it_says_what_silver_and_then_gold_do_with_news(laboratory):
     before = files_and_commits(laboratory)
     said = plan(laboratory, "silver.events")
     assert said.splitlines()[0] == (
-        "silver.events: appends the outcomes of commit 2 of bronze.messages; formats dts_canal"
+        "silver.events: appends the results of commit 2 of bronze.messages; formats dts_canal"
     )
     assert "bronze.messages read to 2" in said
     assert plan(laboratory, "gold.things").startswith("gold.things: nothing new")

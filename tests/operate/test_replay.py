@@ -16,7 +16,7 @@ from test_shards import shards
 from cdc_lakehouse.console import cli
 from cdc_lakehouse.console.report import ingest_text
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.operate.replay import REASONS, Selection, parse_offsets
+from cdc_lakehouse.operate.replay import REASONS, Replay, Selection, parse_offsets
 from cdc_lakehouse.runtime.locks import hold
 
 pytestmark = pytest.mark.long
@@ -147,14 +147,14 @@ def mend(project, *names):
     topics.write_text(text)
 
 
-def settle(lake, *views, seed=True):
+def process(lake, *views, seed=True):
     if seed:
         lake.dbt("seed")
     models = ("events", "row_images", "config.materialized:summary", "path:models/gold/replayed")
     return lake.dbt("run", "-s", *models, *views)
 
 
-def outcomes(lake, where="kind = 'rejected'"):
+def results(lake, where="kind = 'rejected'"):
     """Return how many messages of each topic were rejected, by reason."""
     rows = lake.query(
         "select topic, reject_reason as reason, count(*) as messages from silver.events"
@@ -164,7 +164,7 @@ def outcomes(lake, where="kind = 'rejected'"):
 
 
 def in_line(lake):
-    """Return the identities that dbt has not settled since bronze was changed."""
+    """Return the identities that dbt has not processed since bronze was changed."""
     rows = lake.query(
         "select topic, offset from (select *, _metadata.row_commit_version as landed"
         " from bronze.messages) where landed > (select max(bronze_version) from silver.events)"
@@ -201,7 +201,7 @@ def landing(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def lake(open_lakehouse, landing):
-    """All messages, settled once with the routes as they were written first."""
+    """All messages, processed once with the routes as they were written first."""
     lake = open_lakehouse("replayed", write_project)
     lake.ingest(landing)
     # The views are those that the singular tests read.
@@ -211,7 +211,7 @@ def lake(open_lakehouse, landing):
         "conflicting_messages",
         "rejected_by_reason",
     )
-    settle(lake, *views)
+    process(lake, *views)
     return lake
 
 
@@ -225,7 +225,7 @@ def right(open_lakehouse, landing):
 
     lake = open_lakehouse("right", write)
     lake.ingest(landing)
-    settle(lake)
+    process(lake)
     return lake
 
 
@@ -239,7 +239,7 @@ WRONG = {
 
 
 def test_filters_take_what_they_say(lake):
-    assert outcomes(lake) == WRONG
+    assert results(lake) == WRONG
     mend(lake.project, "zone.things", "avro.items")
 
     code, said, _ = lake.command(
@@ -247,10 +247,11 @@ def test_filters_take_what_they_say(lake):
     )
     assert code == 0
     assert said.splitlines() == [
-        "topic        outcome            format     messages",
+        "topic        result             format     messages",
         "-----------  -----------------  ---------  --------",
         "zone.things  unknown_time_zone  dts_canal         5",
-        "5 messages replayed. `dbt build` settles them next, with what seeds/topics.csv says now.",
+        "5 messages replayed. `dbt build` processes them next, with what "
+        "seeds/topics.csv says now.",
     ]
     lake.command("replay", "--topic", "avro.items", "--offsets", "4", "--partition", "0")
 
@@ -263,8 +264,8 @@ def test_filters_take_what_they_say(lake):
     code, said, _ = lake.command("replay", "--reason", "unknown_time_zone", "--offsets", "-3")
     assert "1 messages replayed" in said
     assert "3 messages are in line already" in said
-    settle(lake)
-    assert outcomes(lake) == WRONG | {
+    process(lake)
+    assert results(lake) == WRONG | {
         ("zone.things", "unknown_time_zone"): 1,
         ("zone.things", "not_json"): 1,
         ("avro.items", "unknown_schema"): 5,
@@ -288,7 +289,7 @@ def test_a_killed_replay_beside_dbt_is_completed(lake, landing):
     )
     lake.dbt("seed")
     while killed.poll() is None:
-        settle(lake, seed=False)
+        process(lake, seed=False)
     assert killed.returncode == -signal.SIGKILL
     recorded = len(audit(lake))
 
@@ -302,7 +303,7 @@ def test_a_killed_replay_beside_dbt_is_completed(lake, landing):
     assert rows[recorded]["operation"] == "replay"
     assert rows[recorded]["selection"] == {"all": True}
     assert rows[recorded]["messages"] == 12
-    settle(lake, seed=False)
+    process(lake, seed=False)
 
 
 def test_rejected_messages_end_as_if_they_had_been_right_at_first(lake, right):
@@ -317,21 +318,21 @@ def test_rejected_messages_end_as_if_they_had_been_right_at_first(lake, right):
     assert set(commits(lake, "things")) == {"WRITE", "MERGE", "CREATE TABLE"}
 
 
-def test_accepted_messages_are_settled_anew(lake, right):
+def test_accepted_messages_are_reprocessed(lake, right):
     where = "topic like '%.widgets'"
-    accepted = outcomes(lake, where)
+    accepted = results(lake, where)
     wrong = contents(lake, "gold.widgets")
     assert len(wrong) == 4
     code, said, _ = lake.command("replay", "--topic", "*.widgets")
     assert (code, said) == (0, "Nothing to replay: no message matches.\n")
-    assert outcomes(lake, where) == accepted
+    assert results(lake, where) == accepted
 
-    code, said, _ = lake.command("replay", "--settled", "--topic", "*.widgets")
+    code, said, _ = lake.command("replay", "--processed", "--topic", "*.widgets")
 
     assert code == 0
     assert "noise.widgets     row_change  dts_shareplex         1" in said
-    lake.command("replay", "--settled", "--topic", "avro.items", "--offsets", "1-2")
-    settle(lake, seed=False)
+    lake.command("replay", "--processed", "--topic", "avro.items", "--offsets", "1-2")
+    process(lake, seed=False)
     names = ("things", "things_history", "items", "widgets", "widgets_history", "others")
     for name in names:
         assert contents(lake, f"gold_storage.{name}") == contents(right, f"gold_storage.{name}")
@@ -355,17 +356,17 @@ def test_a_message_of_fewer_rows_leaves_none_behind(lake, right):
 
 
 def test_a_replay_of_what_is_right_changes_nothing(lake, right):
-    said = settle(lake, seed=False)
+    said = process(lake, seed=False)
     assert said["events"] == "NOTHING NEW"
     assert said["widgets"] == "NOTHING NEW"
-    lake.command("replay", "--settled", "--topic", "zone.things", "--topic", "noise*")
-    settle(lake, seed=False)
+    lake.command("replay", "--processed", "--topic", "zone.things", "--topic", "noise*")
+    process(lake, seed=False)
     for name in ("things", "things_history", "widgets"):
         assert contents(lake, f"gold_storage.{name}") == contents(right, f"gold_storage.{name}")
     assert contents(lake, "silver.events") == contents(right, "silver.events")
 
 
-def test_a_change_log_that_is_built_anew_knows_what_was_settled_anew(lake, right):
+def test_a_change_log_that_is_built_anew_knows_what_was_reprocessed(lake, right):
     asked = "show tblproperties silver.events ('cdc_lakehouse.resettled')"
     (known,) = lake.query(asked)
     assert [json.loads(table) for table in json.loads(known["value"])]
@@ -373,7 +374,7 @@ def test_a_change_log_that_is_built_anew_knows_what_was_settled_anew(lake, right
     lake.dbt("run", "--full-refresh", "-s", "events")
 
     assert lake.query(asked) == [known]
-    settle(lake, seed=False)
+    process(lake, seed=False)
     assert contents(lake, "silver.events") == contents(right, "silver.events")
     for name in ("things", "things_history", "widgets", "widgets_history", "others"):
         assert contents(lake, f"gold_storage.{name}") == contents(right, f"gold_storage.{name}")
@@ -440,9 +441,9 @@ def hold_beside(lake):
     [
         ({}, "Say which messages"),
         ({"all": True, "topics": ("a",)}, "--all takes every rejected message"),
-        ({"settled": True}, "--settled takes accepted messages"),
-        ({"settled": True, "all": True}, "--all takes every rejected message"),
-        ({"settled": True, "topics": ("a",), "reasons": ("b",)}, "--settled takes accepted"),
+        ({"processed": True}, "--processed takes accepted messages"),
+        ({"processed": True, "all": True}, "--all takes every rejected message"),
+        ({"processed": True, "topics": ("a",), "reasons": ("b",)}, "--processed takes accepted"),
         ({"offsets": (7, 3)}, "--offsets 7-3 holds no offset"),
     ],
 )
@@ -465,6 +466,25 @@ def test_ranges_of_offsets(text, expected):
 def test_what_is_no_range_is_refused(text):
     with pytest.raises(LakehouseError, match="is no range: write FROM-TO"):
         parse_offsets(text)
+
+
+def test_names_of_an_earlier_release_are_taken_for_their_new_ones(monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(
+        "cdc_lakehouse.operate.replay.replay", lambda chosen, _: asked.append(chosen) or Replay()
+    )
+    for given in (["--settled", "--topic", "a"], ["--reason", "no_outcome"], ["--reason", "new"]):
+        assert cli.main(["replay", *given, "--project-dir", str(PROJECT)]) == 0
+    assert asked == [
+        Selection(topics=("a",), processed=True),
+        Selection(reasons=("no_result",)),
+        Selection(reasons=("new",)),
+    ]
+    assert asked[0].noted() == {"topics": ("a",), "settled": True}  # as in rows of before
+    assert capsys.readouterr().err.splitlines() == [
+        "lakehouse: --settled is called --processed now; 0.3.0 removes it.",
+        "lakehouse: --reason no_outcome is called --reason no_result now; 0.3.0 removes it.",
+    ]
 
 
 def test_without_silver_there_is_nothing_to_replay(tmp_path, monkeypatch, capsys):

@@ -151,7 +151,7 @@ def test_another_format_has_the_same_pseudonym(lab):
 
 def test_messages_that_are_processed_again_get_the_same_pseudonyms(lab):
     before = lab.rows()
-    code, _, said = lab.lakehouse.command("replay", "--settled", "--topic", "lab.things")
+    code, _, said = lab.lakehouse.command("replay", "--processed", "--topic", "lab.things")
     assert code == 0, said
     lab.lakehouse.dbt("run", "-s", "events", "row_images", "things")
     assert lab.rows() == before

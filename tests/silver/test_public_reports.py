@@ -190,7 +190,7 @@ def was_added(gold, tables, report):
 
 
 @pytest.fixture(scope="module")
-def outcomes(lakehouse):
+def results(lakehouse):
     """Return the rows of silver.events by topic and offset."""
     rows = lakehouse.query("select * from silver.events order by topic, offset, row_number")
     found = {}
@@ -210,8 +210,8 @@ def agrees(found, expected):
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=NAMES)
-def test_messages_with_the_trait_become_what_the_document_says(outcomes, report):
-    found = outcomes[report["name"]]
+def test_messages_with_the_trait_become_what_the_document_says(results, report):
+    found = results[report["name"]]
     assert sorted(found) == list(range(len(report["expected"])))
     for offset, rows in enumerate(report["expected"]):
         assert len(found[offset]) == len(rows), found[offset]
@@ -241,8 +241,8 @@ def test_gold_is_the_table_of_the_source(lakehouse, report):
 @pytest.mark.parametrize(
     "report", [report for report in REPORTS if "order" in report], ids=lambda report: report["name"]
 )
-def test_places_are_in_the_order_of_the_source(outcomes, report):
-    found = outcomes[report["name"]]
+def test_places_are_in_the_order_of_the_source(results, report):
+    found = results[report["name"]]
     places = [found[offset][0]["sequence"] for offset in report["order"]]
     assert places == sorted(set(places)), places
 
@@ -347,8 +347,8 @@ def test_a_key_of_which_two_source_tables_have_a_row_is_found(lakehouse):
     assert lakehouse.query(shared_keys("things", [["id"]], [moved, beside])) == []
 
 
-def test_a_format_gives_its_columns_in_any_order(outcomes):
-    (row,) = outcomes["house"][0]
+def test_a_format_gives_its_columns_in_any_order(results):
+    (row,) = results["house"][0]
     assert (row["before"], row["after"]) == (None, {"word": "hello"})
     assert (row["database_name"], row["table_name"], row["schema_name"]) == ("house", "words", None)
 
@@ -370,9 +370,9 @@ def test_a_format_without_a_column_of_the_contract_is_named_with_it(lakehouse, t
     ]
 
 
-def test_of_equally_literal_globs_silver_takes_the_line_that_the_ingest_takes(outcomes):
+def test_of_equally_literal_globs_silver_takes_the_line_that_the_ingest_takes(results):
     """The first in the alphabet, `*.route`: eight o'clock in Shanghai is midnight in UTC."""
-    (row,) = outcomes["globs.route"][0]
+    (row,) = results["globs.route"][0]
     assert row["after"]["seen_at"] == "2026-01-01 00:00:00"
 
 
@@ -390,7 +390,7 @@ def test_a_run_reads_the_routes_as_the_file_has_them_now(lakehouse, tmp_path):
     ) == [{"kind": "row_change", "seen_at": "2026-01-01 00:00:00"}]
 
 
-CONSERVATION = ("every_message_has_one_outcome", "accounting_adds_up")
+CONSERVATION = ("every_message_has_one_result", "accounting_adds_up")
 
 
 def test_a_run_on_a_part_of_the_sources_reads_nothing(lakehouse, tmp_path):
@@ -408,8 +408,8 @@ def test_a_run_on_a_part_of_the_sources_reads_nothing(lakehouse, tmp_path):
 
 
 @pytest.mark.long
-def test_a_message_without_an_outcome_fails_the_tests_of_conservation(lakehouse):
-    lakehouse.dbt("run", "-s", "message_counts", "outcome_counts", "message_accounting")
+def test_a_message_without_a_result_fails_the_tests_of_conservation(lakehouse):
+    lakehouse.dbt("run", "-s", "message_counts", "result_counts", "message_accounting")
     lakehouse.dbt("test", "-s", *CONSERVATION)
     # The last message of one partition, and all that a topic has.
     for lost in ("topic = 'house' and offset = 2", "topic = 'j40_framing'"):
@@ -418,7 +418,7 @@ def test_a_message_without_an_outcome_fails_the_tests_of_conservation(lakehouse)
         assert {error.partition(":")[0] for error in errors} == {*CONSERVATION}
     code, said, _ = lakehouse.command("replay", "--topic", "house", "--offsets", "0-2")
     assert (code, "1 messages replayed" in said) == (0, True)
-    code, said, _ = lakehouse.command("replay", "--reason", "no_outcome")
+    code, said, _ = lakehouse.command("replay", "--reason", "no_result")
     assert (code, "13 messages replayed" in said) == (0, True)
     lakehouse.dbt("run", "-s", "events")
     lakehouse.dbt("test", "-s", *CONSERVATION)

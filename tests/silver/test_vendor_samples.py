@@ -825,7 +825,7 @@ TEXTS_OF_TIMES = ", ".join(
 
 
 @pytest.fixture(scope="module")
-def outcomes(landed):
+def results(landed):
     """The rows of silver.events by the name of the sample that they come from."""
     names = {offset: name for name, offset in landed.offsets.items()}
     rows = landed.query(
@@ -869,8 +869,8 @@ def test_a_corrected_sample_only_leaves_out_what_is_no_json(path):
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_a_sample_becomes_what_the_document_says(outcomes, name):
-    found, expected = outcomes.get(name, []), EXPECTED[name]
+def test_a_sample_becomes_what_the_document_says(results, name):
+    found, expected = results.get(name, []), EXPECTED[name]
     assert [row["row_number"] for row in found] == list(range(len(expected)))
     for row, sought in zip(found, expected, strict=True):
         assert differences(stated(row), stated(sought)) == {}

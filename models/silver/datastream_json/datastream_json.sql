@@ -132,7 +132,7 @@ changes as (
 
 )
 
-{{ outcomes(
+{{ result_rows(
     'changes',
     has=['row_number', 'schema_name', 'key_columns', 'source_type', 'committed_at', 'produced_at', 'transaction_id']
 ) }}

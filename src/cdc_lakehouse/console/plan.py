@@ -123,7 +123,7 @@ def _why_log(window: Window) -> str:
     build = window.build
     if window.is_empty:
         return f"nothing new since commit {window.read} of bronze.messages"
-    does = "is built anew from" if build.rebuild else "appends the outcomes of"
+    does = "is built anew from" if build.rebuild else "appends the results of"
     if not build.exists:
         does = "is made of"
     formats = f"; formats {', '.join(sorted(window.formats))}" if window.formats else ""

@@ -153,7 +153,7 @@ class GoldRun:
         yield self._commit(table.write(rows, found.noted))
 
     def _merge(self) -> Plan[Changes | None]:
-        """Merge what silver has settled since the last run, and return what it was."""
+        """Merge what silver has processed since the last run, and return what it was."""
         table = self.table
         new = yield from self._find_new_changes()
         if not new.most:

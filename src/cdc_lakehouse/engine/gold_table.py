@@ -42,7 +42,7 @@ class GoldTable:
             read nothing yet, as after a first run with `--empty`.
         is_part: whether the model is given a part of its sources only (`--empty`, `--sample`).
         needs_views: whether the views on the table are missing or read other columns.
-        changes: what silver has settled since, by source table; None if that is not known.
+        changes: what silver has processed since, by source table; None if that is not known.
         altered: the columns in which the table that is there differs from its definition.
         commit: the identifier of the commit `last` of bronze; None if it is not known.
         is_replaced: whether a table of another materialization is there, which is removed first.

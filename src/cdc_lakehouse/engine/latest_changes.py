@@ -27,7 +27,7 @@ Source = tuple[str, str | None, str | None, str | None]
 
 @dataclass(frozen=True)
 class TableChanges:
-    """How many changes of a source table silver has settled, in one run or in several.
+    """How many changes of a source table silver has processed, in one run or in several.
 
     `updates` are those of rows that were there and those that lack columns, `halves` those that are
     halves of updates; `drops` says how many times the table was dropped, in a count of its own.
@@ -42,7 +42,7 @@ class TableChanges:
 
 @dataclass(frozen=True)
 class Run:
-    """The changes that a run of silver has settled; it has read bronze up to version `last`."""
+    """The changes that a run of silver has processed; it has read bronze up to version `last`."""
 
     last: int
     tables: tuple[TableChanges, ...]

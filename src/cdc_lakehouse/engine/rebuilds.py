@@ -14,7 +14,7 @@ def why_rebuilt(
     stored: Mapping[str, str | None],
     definition: str,
     changed_columns: Sequence[str],
-    resettled: bool,
+    reprocessed: bool,
     is_asked: bool,
     why_not_of_past: str | None = None,
 ) -> str | None:
@@ -24,7 +24,7 @@ def why_rebuilt(
         stored: the table's properties.
         definition: the name of what decides its content now.
         changed_columns: the columns in which it differs from its definition.
-        resettled: whether changes that it has read were settled otherwise since.
+        reprocessed: whether changes that it has read were processed otherwise since.
         is_asked: whether a person asks to build it again.
         why_not_of_past: why the changes that it has are not those of the change log, if so.
     """
@@ -36,8 +36,8 @@ def why_rebuilt(
         return f"its definition has changed: {', '.join(changed_columns)}"
     if stored.get(DEFINITION) != definition:
         return "its SQL, its key or its options have changed"
-    if resettled:
-        return "messages of its source tables were settled anew"
+    if reprocessed:
+        return "messages of its source tables were reprocessed"
     if stored.get(PARTIAL_MOVES) is None and stored.get(PARTIAL_ROWS) != "none":
         # It is from before moved rows kept the columns that their change does not carry.
         return "rows whose primary key has changed keep more columns"

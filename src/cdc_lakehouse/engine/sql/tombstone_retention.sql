@@ -23,7 +23,7 @@
 {%- endmacro %}
 
 {#-
-    Counted from when silver settled the delete, not from when the source committed it: an old topic that is read for the
+    Counted from when silver processed the delete, not from when the source committed it: an old topic that is read for the
     first time brings its late changes with it.
 -#}
 {% macro is_expired_tombstone(options) -%}

@@ -98,7 +98,7 @@ def advance_watermark(spark: SparkSession) -> None:
     read, last = version_read_by_silver(spark), latest_version(spark, messages)
     if read == last:
         return
-    refuse_unsettled(spark, read)
+    refuse_unprocessed(spark, read)
     mark = read_mark(spark, events, "bronze.messages")
     commit = identifier_of(messages, last)
     settings = settings_of_commit(
@@ -108,13 +108,13 @@ def advance_watermark(spark: SparkSession) -> None:
         spark.sql("update silver.events set topic = topic where false")
 
 
-def refuse_unsettled(spark: SparkSession, read: int) -> None:
+def refuse_unprocessed(spark: SparkSession, read: int) -> None:
     """Refuse to go on if bronze has messages after the version that silver has read."""
     new = spark.table("bronze.messages").where(f"_metadata.row_commit_version > {read}")
     if count := new.count():
         raise LakehouseError(
-            f"{count:,} messages of bronze are not settled in silver yet, so it is not known whose "
-            "they are. Run `dbt run`, then `lakehouse erase` again."
+            f"{count:,} messages of bronze are not processed in silver yet, so it is not known "
+            "whose they are. Run `dbt run`, then `lakehouse erase` again."
         )
 
 
@@ -122,5 +122,5 @@ def version_read_by_silver(spark: SparkSession) -> int:
     """Return the commit up to which silver has read bronze."""
     read = version_read(spark, warehouse_path("silver", "events"))
     if read is None:
-        raise LakehouseError("silver.events has settled nothing yet. Run `dbt run`.")
+        raise LakehouseError("silver.events has processed nothing yet. Run `dbt run`.")
     return read

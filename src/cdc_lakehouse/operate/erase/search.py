@@ -109,7 +109,7 @@ class _Search:
         """Return messages whose bytes name a subject's key and whose rows silver does not know.
 
         They are rejected ones, tombstones of Kafka, shards that wait for others, and other bytes
-        under an identity that is settled; each with whether its row of silver goes with it.
+        under an identity that is processed; each with whether its row of silver goes with it.
         """
         seen = self.spark.sql(
             "select distinct topic from silver.events "

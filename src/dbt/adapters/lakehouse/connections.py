@@ -156,7 +156,7 @@ def release_metastore() -> None:
 
 
 def has_much_to_do(bytes_to_land: int = 0) -> bool:
-    """Tell whether so much of bronze is not settled that this process will be at it for long.
+    """Tell whether so much of bronze is not processed that this process will be at it for long.
 
     Args:
         bytes_to_land: what this process is going to land there first.

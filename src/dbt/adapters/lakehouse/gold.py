@@ -32,7 +32,7 @@ from cdc_lakehouse.engine.latest_changes import LatestChanges, TableChanges
 from cdc_lakehouse.engine.protected_models import with_protection
 from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, why_rebuilt
 from cdc_lakehouse.engine.rendering import sql
-from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
+from cdc_lakehouse.engine.reprocessed import PROPERTY as REPROCESSED
 from cdc_lakehouse.engine.reprocessed import read_tables
 from cdc_lakehouse.engine.rules import CODES_OF_VALUES, OTHER_CODES, read_rules
 from cdc_lakehouse.engine.source_tables import SourceTable
@@ -153,7 +153,7 @@ class Gold:
                 properties,
                 properties[DEFINITION] if widened else model.definition,
                 [] if widened else altered,
-                self._has_resettled_changes(model, mark.version, last),
+                self._has_reprocessed_changes(model, mark.version, last),
                 full_refresh,
                 self.marks.why_not_of_past(mark, events),
             )
@@ -262,9 +262,11 @@ class Gold:
         kept = self._kept[last]
         return kept.changes_since(read) if kept else None
 
-    def _has_resettled_changes(self, model: GoldModel, read: int | None, last: int | None) -> bool:
-        """Whether changes that the table has read were settled otherwise since."""
-        versions = read_tables(self.tables.properties(self.tables.events).get(RESETTLED))
+    def _has_reprocessed_changes(
+        self, model: GoldModel, read: int | None, last: int | None
+    ) -> bool:
+        """Whether changes that the table has read were processed otherwise since."""
+        versions = read_tables(self.tables.properties(self.tables.events).get(REPROCESSED))
         if read is None or last is None:
             return False
         return any(

@@ -41,7 +41,7 @@ from dbt.adapters.lakehouse.progress import Progress
 from dbt.adapters.lakehouse.tables import Tables, folder_of, tell
 
 # What is read to tell how far partitions have come.
-SUMMARIES = ("silver.outcome_counts", "silver.message_counts")
+SUMMARIES = ("silver.result_counts", "silver.message_counts")
 NEVER = -1  # the version of a table of which nothing is known
 
 
