@@ -12,7 +12,7 @@ from laboratory import (
     YAML,
     Laboratory,
     change,
-    half,
+    message_of_pair,
     shareplex,
     statement,
     thing,
@@ -290,7 +290,7 @@ def test_a_late_change_does_not_bring_a_deleted_row_back(laboratory):
     ]
 
 
-def test_a_moved_key_is_a_delete_and_an_insert(laboratory):
+def test_a_key_change_is_a_delete_and_an_insert(laboratory):
     laboratory.deliver(
         change("INSERT", 1000, thing(3, "three"), thing(4, "four")),
         # Two rows change places in one message: neither may be lost.
@@ -316,39 +316,39 @@ def deliver_lines(laboratory, *messages):
     return [tuple(row.values()) for row in shown]
 
 
-def moved_line(place, old, new, name, es):
+def renumbered_line(place, old, new, name, es):
     message = change("UPDATE", place, thing(new, name), old=[{"id": str(old)}], es=es)
     return message | {"table": "lines"}
 
 
 def renumbered(first):
-    """Return the insert of three rows, and the moves of each to the key of the next."""
+    """Return the insert of three rows, and the updates of each to the key of the next."""
     rows = [thing(first + n, name) for n, name in enumerate("abc")]
     place, es = 100 * first, 1_790_000_000_000 + 100 * first + 50
     keys = enumerate("abc", first)
-    moves = [moved_line(place + n, n, n + 1, name, es) for n, name in keys]
-    return change("INSERT", place, *rows) | {"table": "lines"}, moves
+    updates = [renumbered_line(place + n, n, n + 1, name, es) for n, name in keys]
+    return change("INSERT", place, *rows) | {"table": "lines"}, updates
 
 
 @pytest.mark.long
 def test_rows_that_change_places_in_one_statement_all_stay(laboratory):
     """As `update lines set id = id + 1`, where keys are checked when the statement ends."""
-    inserted, moves = renumbered(1)
+    inserted, updates = renumbered(1)
     es = 1_790_000_000_200
-    further = [moved_line(200, 4, 8, "c", es), moved_line(201, 8, 9, "c", es)]
-    assert deliver_lines(laboratory, inserted, *moves) == [(2, "a"), (3, "b"), (4, "c")]
+    further = [renumbered_line(200, 4, 8, "c", es), renumbered_line(201, 8, 9, "c", es)]
+    assert deliver_lines(laboratory, inserted, *updates) == [(2, "a"), (3, "b"), (4, "c")]
     # A row that goes on to a further key in one commit leaves nothing behind.
     assert deliver_lines(laboratory, *further) == [(2, "a"), (3, "b"), (9, "c")]
 
 
 @pytest.mark.long
 def test_rows_that_change_places_stay_however_late_each_move_comes(laboratory):
-    inserted, moves = renumbered(21)
-    deliver_lines(laboratory, moves[2])
-    deliver_lines(laboratory, moves[1])
+    inserted, updates = renumbered(21)
+    deliver_lines(laboratory, updates[2])
+    deliver_lines(laboratory, updates[1])
     assert deliver_lines(laboratory, inserted)[-3:] == [(21, "a"), (23, "b"), (24, "c")]
-    assert deliver_lines(laboratory, moves[0])[-3:] == [(22, "a"), (23, "b"), (24, "c")]
-    assert deliver_lines(laboratory, inserted, *moves)[-3:] == [(22, "a"), (23, "b"), (24, "c")]
+    assert deliver_lines(laboratory, updates[0])[-3:] == [(22, "a"), (23, "b"), (24, "c")]
+    assert deliver_lines(laboratory, inserted, *updates)[-3:] == [(22, "a"), (23, "b"), (24, "c")]
 
 
 def test_a_truncate_removes_what_is_older(laboratory):
@@ -651,28 +651,28 @@ def test_an_update_keeps_what_its_image_does_not_carry_whatever_its_types_say(la
 @pytest.mark.parametrize(
     "first", [pytest.param(0, id="removed", marks=pytest.mark.long), pytest.param(1, id="other")]
 )
-def test_a_removed_half_of_a_row_that_stays_is_not_stored(laboratory, first):
-    """The halves of an update may come in two runs, the one or the other first."""
+def test_the_before_of_a_row_that_stays_is_not_stored(laboratory, first):
+    """The messages of a before/after pair may come in two runs, the one or the other first."""
     number, position = 96 + first, 9110 + 10 * first
-    halves = [
-        half("UPDATE_BEFOR", position + 1, thing(number, "a")),
-        half("UPDATE_AFTER", position + 1, thing(number, "b")),
+    pair = [
+        message_of_pair("UPDATE_BEFOR", position + 1, thing(number, "a")),
+        message_of_pair("UPDATE_AFTER", position + 1, thing(number, "b")),
     ]
     deliveries = [
-        [half("INSERT", position, thing(number, "a")), halves[first]],
-        [halves[1 - first]],
+        [message_of_pair("INSERT", position, thing(number, "a")), pair[first]],
+        [pair[1 - first]],
     ]
-    models = {"halved_history": "materialized='history'"}
+    models = {"paired_history": "materialized='history'"}
     write_models(laboratory.lakehouse.project, models)
     for messages in deliveries:
-        laboratory.deliver(*messages, topic="halves.things", models=models)
+        laboratory.deliver(*messages, topic="pairs.things", models=models)
     where = f"where id = {number} order by _sequence"
-    query = "select name, _operation from gold_storage.halved_history "
+    query = "select name, _operation from gold_storage.paired_history "
     assert [tuple(row.values()) for row in laboratory.lakehouse.query(query + where)] == [
         ("a", "insert"),
         ("b", "update"),
     ]
-    query = "select name, is_current from gold.halved_history "
+    query = "select name, is_current from gold.paired_history "
     assert [tuple(row.values()) for row in laboratory.lakehouse.query(query + where)] == [
         ("a", False),
         ("b", True),
@@ -953,8 +953,8 @@ def test_a_row_whose_key_changes_keeps_what_the_change_does_not_carry(laboratory
         assert metrics.get("numTargetRowsUpdated", "0") == "0"
     # As in tables from before rows were followed, which are built again.
     for model in models:
-        property_of_moves = "unset tblproperties ('cdc_lakehouse.partial_moves')"
-        laboratory.lakehouse.query(f"alter table gold_storage.{model} {property_of_moves}")
+        property_of_key_changes = "unset tblproperties ('cdc_lakehouse.partial_moves')"
+        laboratory.lakehouse.query(f"alter table gold_storage.{model} {property_of_key_changes}")
     laboratory.lakehouse.dbt("run", "-s", *models)
     assert {model: laboratory.stored(model) for model in models} == stored
     for model in models:

@@ -75,7 +75,7 @@ def test_a_partial_change_is_noted_before_the_rows_are_written():
 
 
 def test_a_view_has_one_meaning_in_a_run():
-    """But for the changes of a run that follows moves, which are staged again without them."""
+    """But for the changes of a run that follows keys, which are staged again without them."""
     for shape in (orders(), orders("history"), with_rules(orders())):
         names = [s.view for s in steps_of(shape) if isinstance(s, (Stage, Name))]
         assert len(names) == len(set(names))

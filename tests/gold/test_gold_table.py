@@ -207,7 +207,7 @@ def test_new_changes_are_summed_over_the_tables_that_a_model_reads():
     orders = SourceTable("shop", None, "orders")
     items = SourceTable("shop", None, "it's")
     new = NewChanges((TableChanges(orders, 3, 1, 0, 0), TableChanges(items, 2, 0, 0, 2)))
-    assert (new.most, new.has_updates, new.has_halves) == (5, True, False)
+    assert (new.most, new.has_updates, new.has_pairs) == (5, True, False)
     assert new.drops == r"_source_table in ('shop.it\'s')"
     assert (NewChanges().most, NewChanges().drops) == (0, "")
 

@@ -21,13 +21,13 @@ from cdc_lakehouse.protection import Line, Protection
 
 ROWS = "select * from given"
 MERGED = Changes(3, keys="stored.`id` between 1 and 2")
-PARTIAL = Changes(3, 1, 1, True, MERGED.keys, is_partial=True, follows_moves=True)
-HALVES = replace(MERGED, has_halves=True)
+PARTIAL = Changes(3, 1, 1, True, MERGED.keys, is_partial=True, follows_keys=True)
+PAIRS = replace(MERGED, has_pairs=True)
 NEW = NewMessages(
     (Extent(("t", 0, 0), ("t", 0, 9)), Extent(("t", 0, 3), ("t", 0, 4))), True, True, True
 )
 # Methods of other things that are named sql: a session, a column.
-NOT_OURS = {"encode", "split", "splitlines", "startswith"}
+NOT_OURS = {"encode", "replace", "split", "splitlines", "startswith", "strip"}
 # The alias of a table in an anti join is used.
 TAKEN = {"AL05"}
 # What sqlfluff cannot parse though Spark can: two names, and a function of SQL.
@@ -93,7 +93,7 @@ def of_gold():
         yield "partial_changes", (changes, each.model)
         yield "with_collisions", (pairs, each.model)
         yield "collisions", (pairs, each, PARTIAL)
-        yield "changes_of_moved_keys", (each.model,)
+        yield "changes_of_followed_keys", (each.model,)
         yield "with_followed_changes", (ROWS, each.model)
         yield "rows_of_touched_keys", (each, MERGED)
         rows = FeedRows(each.model)
@@ -103,7 +103,7 @@ def of_gold():
         for kind in ("snapshot", "nothing", "changes"):
             reading = FeedReading(rows, "gold_plain.things", "f1", kind, 3, 5)
             yield "rows_of_feed", (reading,)
-        for found in (MERGED, PARTIAL, HALVES):
+        for found in (MERGED, PARTIAL, PAIRS):
             yield "merge_plain_rows", (each, found)
             if each.model.is_history:
                 yield "changes_of_touched_keys", (ROWS, each, found)

@@ -188,8 +188,8 @@ def test_a_bare_decimal_keeps_its_digits(comparison):
     assert comparison.problems("many_digits") == []
 
 
-def test_an_update_that_moves_the_key_removes_the_old_row(comparison):
-    assert_right(comparison, "moved_key")
+def test_an_update_that_changes_the_key_removes_the_old_row(comparison):
+    assert_right(comparison, "key_change")
 
 
 def test_nothing_vanished_and_dbt_test_says_what_is_wrong(comparison):

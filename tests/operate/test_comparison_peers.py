@@ -87,7 +87,7 @@ def test_a_bare_decimal_read_as_text_loses_digits(peers):
     assert peers.stream("many_digits", "typed") == [[row(81, "exact", price=DIGITS)]]
 
 
-def test_a_moved_key_leaves_the_old_row(peers):
+def test_a_key_change_leaves_the_old_row(peers):
     both = [[row(91, "moves")], [row(91, "moves"), row(92, "moves")]]
-    assert peers.stream("moved_key") == both
-    assert peers.dbt("moved_key") == both
+    assert peers.stream("key_change") == both
+    assert peers.dbt("key_change") == both

@@ -621,7 +621,7 @@ DRS_NEW = {
     "id": "104",
 }
 DRS = {
-    # The update moves the key, and the table's name ends with a blank.
+    # The update changes the key, and the table's name ends with a blank.
     "drs_json/1_update.json": row_change(
         "update",
         "test01|test ",
@@ -897,6 +897,6 @@ def test_an_update_in_two_messages_is_one_row_change(landed):
 def test_the_views_show_every_sample_that_is_a_change(landed):
     kinds = [row["kind"] for rows in EXPECTED.values() for row in rows]
     count = "select count(*) as n from silver."
-    # Two halves of an update are one; the two printed DELETEs of DTS Canal differ in content.
+    # A before/after pair is one change; the two printed DELETEs of DTS Canal differ in content.
     assert landed.query(f"{count}row_changes")[0]["n"] == kinds.count("row_change") - 1
     assert landed.query(f"{count}schema_changes")[0]["n"] == kinds.count("schema_change")

@@ -73,7 +73,7 @@ from (
 with _changes as (
     select * from touched_changes
 ),
--- The removed half of an update removes nothing where the other half has the same key.
+-- The row before of a pair removes nothing where the row after has the same key.
 judged as (
     select
     *,

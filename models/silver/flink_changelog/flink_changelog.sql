@@ -11,7 +11,7 @@ messages as (
 
 ),
 
--- Flink's formats write the two halves of an update as a delete and an insert; -U and +U are the same in another word.
+-- Flink's formats write the before/after pair of an update as a delete and an insert; -U and +U are the same in another word.
 read as (
 
     select

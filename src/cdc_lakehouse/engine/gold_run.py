@@ -5,8 +5,8 @@ from dataclasses import replace
 from cdc_lakehouse.engine.changes import FEW, Changes, NewChanges, count_changes
 from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.gold_table import GoldTable
+from cdc_lakehouse.engine.key_changes_run import NEW_CHANGES, KeyChangesRun, note
 from cdc_lakehouse.engine.latest_changes import counts_of, query_of_latest
-from cdc_lakehouse.engine.moves_run import NEW_CHANGES, MovesRun, note
 from cdc_lakehouse.engine.plain_run import PlainRun
 from cdc_lakehouse.engine.rebuilds import PARTIAL_ROWS
 from cdc_lakehouse.engine.rendering import sql
@@ -37,7 +37,7 @@ class GoldRun:
 
     It gives queries these names: `new_changes`, what silver has for the table since its last run,
     typed and staged where the run merges; `touched_changes`, of a history all changes of their
-    keys; `changed_rows`, what a MERGE writes; and those of `MovesRun`.
+    keys; `changed_rows`, what a MERGE writes; and those of `KeyChangesRun`.
     """
 
     def __init__(self, table: GoldTable):
@@ -145,7 +145,7 @@ class GoldRun:
         found = yield from self._look_at_images(new)
         if found.is_partial or found.replaced_rows:
             everything = sql.with_drops(changes, table, EVERY_DROP)
-            found = yield from MovesRun(table).follow(found, everything)
+            found = yield from KeyChangesRun(table).follow(found, everything)
         changes = sql.with_drops(changes, table, self._drops(new))
         rows = yield from self._rows_to_write(found, self._completed(changes, found))
         if table.model.options.retention:
@@ -162,13 +162,13 @@ class GoldRun:
         yield Stage("new_changes", sql.new_typed_changes(table, self._drops(new)))
         found, changes = (yield from self._look_at_new_changes(new)), NEW_CHANGES
         yield from refuse_shared_keys(table, changes, found)
-        moves = MovesRun(table)
-        if (yield from moves.are_among(found)):
+        key_changes = KeyChangesRun(table)
+        if (yield from key_changes.are_among(found)):
             everything = sql.new_typed_changes(table.everything, EVERY_DROP)
-            found = yield from moves.follow(found, everything)
-        if found.follows_moves:
+            found = yield from key_changes.follow(found, everything)
+        if found.follows_keys:
             yield Stage("new_changes", self._completed(changes, found))
-            found = yield from moves.count_again(found)
+            found = yield from key_changes.count_again(found)
         else:
             changes = self._completed(changes, found)
         if not found.count:
@@ -189,10 +189,10 @@ class GoldRun:
         return new.drops if self.table.model.options.applies_drops else ""
 
     def _completed(self, changes: str, found: Changes) -> str:
-        """Changes with the columns that they leave as they are, and moved rows followed."""
+        """Changes with the columns that they leave as they are, and keys followed."""
         if found.is_partial:
             changes = sql.partial_changes(changes, self.table.model)
-        if found.follows_moves:
+        if found.follows_keys:
             changes = sql.with_followed_changes(changes, self.table.model)
         return changes
 
@@ -254,7 +254,7 @@ class GoldRun:
     def _look_at_new_changes(self, new: NewChanges) -> Plan[Changes]:
         """Count what the changes of a run that merges are; they are staged, their values typed."""
         found = yield from count_changes(self.table.model.key, new.most <= FEW)
-        found = replace(found, has_halves=new.has_halves)
+        found = replace(found, has_pairs=new.has_pairs)
         if found.partial_changes:
             return (yield from self._note_partial(replace(found, is_partial=True)))
         return replace(found, is_partial=(yield from self._has_partial_rows()))

@@ -22,7 +22,7 @@ from cdc_lakehouse.engine.gold_relations import (
 )
 from cdc_lakehouse.engine.judged_rows import NULL_FOR_FAILURE, RULES, JudgedRows
 from cdc_lakehouse.engine.latest_changes import TableChanges
-from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, PARTIAL_MOVES, PARTIAL_ROWS
+from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, PARTIAL_KEY_CHANGES, PARTIAL_ROWS
 from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.engine.typed_values import TypedValues, problems_of_values
 from cdc_lakehouse.package import BUILT_BY, RELEASE
@@ -261,7 +261,7 @@ class GoldTable:
             KIND: self.model.kind,
             BUILT_BY: RELEASE,
             PARTIAL_ROWS: "none",
-            PARTIAL_MOVES: "none",
+            PARTIAL_KEY_CHANGES: "none",
             **clustering(self.model.options.values["cluster_by"]),
         }
 

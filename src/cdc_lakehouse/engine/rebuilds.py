@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from cdc_lakehouse.delta.past import Mark
 
 # The properties of a stored table: what decides its content, its materialization, and whether it
-# has rows with columns that are older than the row, or moves of such (`none`, marks or `some`).
+# has rows with columns that are older than the row, or key changes of such: `none`, marks, `some`.
 DEFINITION, KIND = "cdc_lakehouse.definition", "cdc_lakehouse.kind"
-PARTIAL_ROWS, PARTIAL_MOVES = "cdc_lakehouse.partial_rows", "cdc_lakehouse.partial_moves"
+PARTIAL_ROWS, PARTIAL_KEY_CHANGES = "cdc_lakehouse.partial_rows", "cdc_lakehouse.partial_moves"
 
 
 def why_rebuilt(
@@ -38,8 +38,8 @@ def why_rebuilt(
         return "its SQL, its key or its options have changed"
     if reprocessed:
         return "messages of its source tables were reprocessed"
-    if stored.get(PARTIAL_MOVES) is None and stored.get(PARTIAL_ROWS) != "none":
-        # It is from before moved rows kept the columns that their change does not carry.
+    if stored.get(PARTIAL_KEY_CHANGES) is None and stored.get(PARTIAL_ROWS) != "none":
+        # It is from before rows kept columns through key changes that do not carry them.
         return "rows whose primary key has changed keep more columns"
     return None
 

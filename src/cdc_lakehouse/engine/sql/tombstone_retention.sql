@@ -3,11 +3,11 @@
     with changed as (
         {{ rows }}
     )
-    select {{ table.model.stored_names }}{{ ', _is_followed' if found.follows_moves }} from changed
+    select {{ table.model.stored_names }}{{ ', _is_followed' if found.follows_keys }} from changed
     union all
     select
         {{ table.model.row_with("'forget'", 'stored.') }}
-        {{- ', false as _is_followed' if found.follows_moves }}
+        {{- ', false as _is_followed' if found.follows_keys }}
     from {{ table.storage }} as stored
     left anti join changed
         on {{ is_same_row(table.model.key) }}

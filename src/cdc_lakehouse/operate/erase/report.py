@@ -182,7 +182,7 @@ def lines_of_found(
             "and gold and lose their bytes in bronze, so silver.events cannot be rebuilt."
         )
     if found.other_keys:
-        lines.append("Rows moved from or to other keys, which are not erased:")
+        lines.append("The rows had other keys before or after, which are not erased:")
         lines += [
             f"  {', '.join(f'{c}={v}' for c, v in zip(subjects.columns, key, strict=True))}"
             for key in found.other_keys
