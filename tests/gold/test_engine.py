@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from cdc_lakehouse.delta.commit import set_for_one_statement, settings_of_commit
+from cdc_lakehouse.delta.high_water_mark import EPOCH
 from cdc_lakehouse.delta.past import UNREAD, Mark
 from cdc_lakehouse.delta.statistics import Extent, extent_of
-from cdc_lakehouse.delta.watermark import GENERATION
 from cdc_lakehouse.engine.loss import LostRows, refuse_first_build
 from cdc_lakehouse.engine.new_messages import MANY_FILES, NewMessages, from_commits, from_rows
 from cdc_lakehouse.engine.reprocessed import read_tables, with_tables
@@ -208,9 +208,9 @@ def test_a_table_that_is_processed_again_twice_has_the_later_version():
     [
         (None, False, 7),
         (5, False, 7),
-        (5, True, GENERATION + 7),
-        (3 * GENERATION + 5, False, 3 * GENERATION + 7),
-        (3 * GENERATION + 7, True, 4 * GENERATION + 7),
+        (5, True, EPOCH + 7),
+        (3 * EPOCH + 5, False, 3 * EPOCH + 7),
+        (3 * EPOCH + 7, True, 4 * EPOCH + 7),
     ],
     ids=["first", "next", "rebuilt", "next of a rebuilt", "rebuilt again from the same"],
 )

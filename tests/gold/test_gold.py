@@ -527,8 +527,8 @@ def test_partial_images_change_only_what_they_carry(laboratory):
     for start in range(0, len(messages), 24):
         laboratory.deliver(*messages[start : start + 24])
     rows = {row[0]: row[1:] for row in laboratory.rows() if row[0] in numbers}
-    living = {n: (row["name"], row["price"]) for n, row in expected.items() if row}
-    assert rows == living
+    active = {n: (row["name"], row["price"]) for n, row in expected.items() if row}
+    assert rows == active
     before = laboratory.stored()
     laboratory.lakehouse.dbt("run", "--full-refresh", "-s", "things")
     assert laboratory.stored() == before

@@ -63,7 +63,7 @@ CHECKS = [
 ]
 
 
-def judged(kind, **options):
+def validated(kind, **options):
     """The plan of a model with rules of each kind and with a derived column."""
     yaml = node(kind, columns=VALUES)
     yaml["constraints"] += CHECKS
@@ -72,13 +72,17 @@ def judged(kind, **options):
     return replace(of, model=replace(of.model, row_rules=read_rules(yaml, ["id"], policies)))
 
 
-JUDGED = (judged("current_state"), judged("current_state", on_delete="flag"), judged("history"))
+VALIDATED = (
+    validated("current_state"),
+    validated("current_state", on_delete="flag"),
+    validated("history"),
+)
 
 
 def of_gold():
     """The statements of runs of gold: what renders each, and of which plan."""
     yield "versions_of_rows", (ROWS, NARROW, MERGED)
-    for each in JUDGED:
+    for each in VALIDATED:
         for view in each.views:
             yield view.statement, (each,)
     for each in (CURRENT, HISTORY, OTHER):

@@ -323,9 +323,9 @@ def test_a_dry_run_changes_nothing(lakehouse):
 PLACES = [
     ("removal", "_delete", 1),
     ("bronze", "append_once", 1),
-    ("carry_out", "advance_watermark", 1),
+    ("carry_out", "advance_high_water_mark", 1),
     ("carry_out", "run_dbt", 1),
-    ("carry_out", "advance_watermark", 2),
+    ("carry_out", "advance_high_water_mark", 2),
     ("carry_out", "purge", 3),
     ("bronze", "append_once", 2),
 ]

@@ -176,11 +176,11 @@ class _Source:
     def _again(self, count):
         """A full load reads rows that the log has told before."""
         if self.table.snapshots:
-            self._write(*(self._whole(SNAPSHOT, key) for key in self._living(count)))
+            self._write(*(self._whole(SNAPSHOT, key) for key in self._active(count)))
 
     def _update(self, count):
         changes = []
-        for key in self._living(count):
+        for key in self._active(count):
             before, after = self.rows[key], dict(self.rows[key])
             # Of none: a row is often written as it was.
             for name in self.generator.sample(NAMES, self.generator.choice((0, 1, 1, 2))):
@@ -192,7 +192,7 @@ class _Source:
 
     def _delete(self, count):
         changes = []
-        for key in self._living(count):
+        for key in self._active(count):
             row = self.rows.pop(key)
             self.told.discard(key)
             carried = {name: row[name] for name in self._carried(())}
@@ -201,10 +201,10 @@ class _Source:
 
     def _move(self, count):
         """Move a row to a free key; often to and fro, or its old key becomes that of another."""
-        living, free = self._living(2), self._free(1)
-        if len(living) < 2 or not free:
+        active, free = self._active(2), self._free(1)
+        if len(active) < 2 or not free:
             return
-        first, second, spare = *living, *free
+        first, second, spare = *active, *free
         can_trade = self.table.partial_key_changes and self.told >= {first, second}
         if can_trade and self.generator.random() < 0.2:
             self._trade(first, second)
@@ -270,7 +270,7 @@ class _Source:
     def _whole(self, operation, key):
         return {"operation": operation, "new_key": key, "carried": dict(self.rows[key])}
 
-    def _living(self, count):
+    def _active(self, count):
         return self.generator.sample(list(self.rows), min(count, len(self.rows)))
 
     def _free(self, count):

@@ -52,7 +52,7 @@ class GoldOptions:
                 them and lists it in gold_problems.
             on_drop: `keep` leaves the rows of a table that was dropped, or replaced by a new one;
                 `apply` removes them as a TRUNCATE does.
-            on_delete: `hide` shows living rows only; `flag` keeps a deleted row's last content,
+            on_delete: `hide` shows active rows only; `flag` keeps a deleted row's last content,
                 with `_is_deleted`. Only current_state.
             tombstone_retention: how long deleted keys are remembered, for example `90 days`; a
                 change that comes later and is older than the delete brings the row back. Default:

@@ -103,8 +103,8 @@ class GoldRun:
     def _views_wait(self) -> bool:
         """Whether the views name columns that the table has only once it is built again."""
         table = self.table
-        is_judged = table.rebuild and bool(table.model.row_rules)
-        return table.needs_views and (is_judged or table.lacks_columns)
+        is_validated = table.rebuild and bool(table.model.row_rules)
+        return table.needs_views and (is_validated or table.lacks_columns)
 
     @property
     def _functions_wait(self) -> bool:
@@ -118,7 +118,7 @@ class GoldRun:
             yield Execute(view.statement(table), view.relation, view.values)
         if not table.model.row_rules:
             # They are of rules that the model had.
-            for relation in (table.accounting, table.held, table.judged):
+            for relation in (table.accounting, table.held, table.validated):
                 if (yield IsKnown(relation)):
                     yield Execute(f"drop view {relation}")
 

@@ -17,7 +17,7 @@
         from changed
         where _truncated_table is not null
         {{ union_of_forgotten(model, '_changes', '_is_forgotten') if found.follows_keys }}
-        {{ union_of_forgotten(model, 'judged', '_is_overruled and _is_stored') if found.has_pairs }}
+        {{ union_of_forgotten(model, 'marked', '_is_overruled and _is_stored') if found.has_pairs }}
     )
     {{ 'where not _is_stored or not _stored <=> ' ~ model.derived(found.is_partial) if table.read is not none }}
 {%- endmacro %}
@@ -28,7 +28,7 @@
         {{ changes }}
     ),
     -- The row before of a pair removes nothing where the row after has the same key.
-    judged as (
+    marked as (
         select
             *,
             _is_replaced and not bool_and(_is_replaced) over (
@@ -38,7 +38,7 @@
         {{ 'where not _is_forgotten' if follows_keys }}
     ),
     changed as (
-        select * from judged
+        select * from marked
         where not _is_overruled
     ),
     whole as (

@@ -52,7 +52,7 @@ def carry_out(spark: SparkSession, locks: Locks, removal: Removal) -> dict[str, 
                 and events.row_number = removed.row_number
             when matched then delete
         """)
-    advance_watermark(spark)
+    advance_high_water_mark(spark)
     tables = [table for _, table in (*removal.models, *removal.tests)]
     tables += [table for table, *_ in removal.cleaned]
     before = {table: _rows(spark, table) for table in tables if _is_there(spark, table)}
@@ -70,7 +70,7 @@ def carry_out(spark: SparkSession, locks: Locks, removal: Removal) -> dict[str, 
     counts = {table: (before.get(table, 0), _rows(spark, table)) for table in tables}
     locks.keep_writers_out()
     purge(spark, f"bronze.{MESSAGES}")
-    advance_watermark(spark)
+    advance_high_water_mark(spark)
     for table in ("silver.events", *kept_tables(), *tables):
         if is_delta(spark, table):
             purge(spark, named(table))
@@ -92,7 +92,7 @@ def _rows(spark: SparkSession, table: str) -> int:
     return spark.table(named(table)).count()
 
 
-def advance_watermark(spark: SparkSession) -> None:
+def advance_high_water_mark(spark: SparkSession) -> None:
     """Let silver have read the commits of bronze that only removed: their files are to go."""
     messages, events = (warehouse_path(*n.split(".")) for n in ("bronze.messages", "silver.events"))
     read, last = version_read_by_silver(spark), latest_version(spark, messages)

@@ -9,9 +9,9 @@ from pyspark.sql import Row
 
 from cdc_lakehouse.delta.append import Append
 from cdc_lakehouse.delta.commit import ROW_BY_ROW, set_for_one_statement
+from cdc_lakehouse.delta.high_water_mark import mark_of
 from cdc_lakehouse.delta.kept import forget
 from cdc_lakehouse.delta.statements import set_properties
-from cdc_lakehouse.delta.watermark import mark_of
 from cdc_lakehouse.engine import change_log, duplicates
 from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.latest_changes import LatestChanges

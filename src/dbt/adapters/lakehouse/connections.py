@@ -17,8 +17,8 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import Row, SparkSession
 
 from cdc_lakehouse.bronze.tables import attach_tables
+from cdc_lakehouse.delta.high_water_mark import version_of
 from cdc_lakehouse.delta.log import bytes_since, last_transactions
-from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.functions import register_functions
 from cdc_lakehouse.runtime.locks import Lock, hold_tables

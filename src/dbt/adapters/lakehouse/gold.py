@@ -27,7 +27,6 @@ from cdc_lakehouse.engine.gold_options import read_options
 from cdc_lakehouse.engine.gold_relations import beside, complete_of, function_of, storage_of
 from cdc_lakehouse.engine.gold_run import GoldRun
 from cdc_lakehouse.engine.gold_table import GoldTable
-from cdc_lakehouse.engine.judged_rows import RULES
 from cdc_lakehouse.engine.latest_changes import LatestChanges, TableChanges
 from cdc_lakehouse.engine.protected_models import with_protection
 from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, why_rebuilt
@@ -37,6 +36,7 @@ from cdc_lakehouse.engine.reprocessed import read_tables
 from cdc_lakehouse.engine.rules import CODES_OF_VALUES, OTHER_CODES, read_rules
 from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.engine.steps import follow
+from cdc_lakehouse.engine.validated_rows import RULES
 from cdc_lakehouse.engine.widening import Widened, widening
 from cdc_lakehouse.sql import quoted
 from dbt.adapters.lakehouse.config import LakehouseConfig
@@ -241,7 +241,8 @@ class Gold:
 
     def _judges_otherwise(self, table: GoldTable) -> bool:
         """Whether its views are of other rules than the model's, by the one made last."""
-        return (self.views.view_property(table.problems, RULES) or "") != table.judged_rows.digest
+        digest = table.validated_rows.digest
+        return (self.views.view_property(table.problems, RULES) or "") != digest
 
     def known_at(self) -> str:
         """Return the column in which a history has when silver had processed a change."""

@@ -5,8 +5,8 @@ from typing import Any
 
 from dbt.adapters.base.relation import BaseRelation
 
+from cdc_lakehouse.delta.high_water_mark import mark_of
 from cdc_lakehouse.delta.past import UNREAD, Mark
-from cdc_lakehouse.delta.watermark import mark_of
 from cdc_lakehouse.engine import change_log
 from cdc_lakehouse.engine.gold_run import GoldRun
 from cdc_lakehouse.engine.gold_table import GoldTable
