@@ -35,7 +35,7 @@ def test_a_table_whose_contract_has_changed_is_built_again_and_says_why():
     assert built(contract=FURTHER | {"kind": "integer"}, lost=NONE) == Build(
         exists=True,
         rebuild=True,
-        said="silver.events is built anew, its definition has changed: is_late, kind",
+        said="silver.events is rebuilt, its definition has changed: is_late, kind",
     )
 
 
@@ -59,7 +59,7 @@ def test_a_rebuild_that_would_lose_rows_is_refused(is_asked, monkeypatch):
     with pytest.raises(LakehouseError) as refused:
         built(**change)
     assert str(refused.value).startswith(
-        "silver.events cannot be built anew without loss: 4 of its rows, committed from "
+        "silver.events cannot be rebuilt without loss: 4 of its rows, committed from "
         "2026-11-01 00:00:00 to 2026-11-02 00:00:00, are of messages that bronze no longer holds"
     )
     monkeypatch.setenv("LAKEHOUSE_LOSE_REMOVED", "yes")

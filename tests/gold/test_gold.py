@@ -425,7 +425,7 @@ def test_a_change_without_a_key_is_reported_and_not_merged(laboratory):
 
 @pytest.mark.long
 def test_a_new_column_is_filled_for_existing_rows(laboratory):
-    """One line in SQL and one in YAML; the table is built anew from silver in one commit."""
+    """One line in SQL and one in YAML; the table is rebuilt from silver in one commit."""
     before = laboratory.rows()
     yaml = YAML + "      - {{name: upper_name, data_type: string, description: Capitals.}}\n"
     columns = {**COLUMNS, "upper_name": "upper(image['name'])"}
@@ -557,7 +557,7 @@ def test_whole_images_store_nothing_extra(laboratory):
     assert stored == [{"n": 0}]
 
 
-def test_an_insert_begins_a_row_anew(laboratory):
+def test_an_insert_begins_a_row_again(laboratory):
     """What it does not carry is null, not what a row of that key held before a TRUNCATE."""
     laboratory.deliver(
         change("INSERT", 7100, thing(70, "old", "9.00")),
@@ -692,7 +692,7 @@ def test_changes_that_share_a_place_are_applied_as_they_are_delivered(laboratory
     laboratory.deliver(change("DELETE", 9200, thing(93, "c")))
     assert 93 not in [row[0] for row in laboratory.rows()]
     laboratory.lakehouse.dbt("run", "-s", "conflicting_changes")
-    # What is built anew has columns that may be null; the view reads it none the less.
+    # What is rebuilt has columns that may be null; the view reads it none the less.
     laboratory.lakehouse.dbt("run", "--full-refresh", "-s", "events", "things")
     assert 93 not in [row[0] for row in laboratory.rows()]
     shared = "select table_name, contents from silver.conflicting_changes where sequence like"

@@ -313,7 +313,7 @@ def test_a_dry_run_changes_nothing(lakehouse):
     said = erase(lakehouse, "lab.people", dry_run=True, id=PERSON)
     assert "bronze.messages: 12 rows would be removed (10 messages)" in said
     assert "silver.events: 9 rows would be removed" in said
-    assert "gold_storage.people_history would be built anew" in said
+    assert "gold_storage.people_history would be rebuilt" in said
     assert "accounts" not in said
     assert {table: lakehouse.query(f"describe history {table}") for table in TABLES} == before
     assert lakehouse.files() == files
@@ -357,7 +357,7 @@ def test_an_erasure_that_is_killed_anywhere_is_completed(lakehouse):
     assert (audit["operation"], audit["messages"]) == ("erase", 4)
     assert ACCOUNT not in audit["selection"] and "blake2b" in audit["selection"]
     lakehouse.dbt("test", "-s", "test_type:singular")
-    # Whole messages went: silver can be built anew, and is the same.
+    # Whole messages went: silver can be rebuilt, and is the same.
     events = (
         "select * except (loaded_at, is_late, bronze_version) from silver.events"
         " order by 1, 2, 3, 4"
@@ -445,7 +445,7 @@ def test_a_tombstone_younger_than_its_retention_stays(lakehouse):
     assert lakehouse.query(f"{tombstones} order by id") == [{"id": "neighbour-bert"}]
 
 
-def test_silver_is_not_built_anew_when_that_would_lose_rows(lakehouse):
+def test_silver_is_not_rebuilt_when_that_would_lose_rows(lakehouse):
     (said,) = lakehouse.dbt("run", "--full-refresh", "-s", "events", fails=True)
     assert "4 of its rows" in said and "LAKEHOUSE_LOSE_REMOVED=yes" in said
 

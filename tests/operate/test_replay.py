@@ -314,7 +314,7 @@ def test_rejected_messages_end_as_if_they_had_been_right_at_first(lake, right):
         assert stored
     names = [row["name"] for row in lake.query("select name from gold.things order by id")]
     assert names == ["six, latest", "seven"]
-    # Nothing was taken back, so nothing was built anew.
+    # Nothing was taken back, so nothing was rebuilt.
     assert set(commits(lake, "things")) == {"WRITE", "MERGE", "CREATE TABLE"}
 
 
@@ -366,7 +366,7 @@ def test_a_replay_of_what_is_right_changes_nothing(lake, right):
     assert contents(lake, "silver.events") == contents(right, "silver.events")
 
 
-def test_a_change_log_that_is_built_anew_knows_what_was_reprocessed(lake, right):
+def test_a_change_log_that_is_rebuilt_knows_what_was_reprocessed(lake, right):
     asked = "show tblproperties silver.events ('cdc_lakehouse.resettled')"
     (known,) = lake.query(asked)
     assert [json.loads(table) for table in json.loads(known["value"])]

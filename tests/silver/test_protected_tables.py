@@ -161,10 +161,10 @@ def test_a_new_line_is_applied_to_all_rows(lab):
     write_lines(lab.lakehouse.project, LINES + "crm,,customers,phone,hash,silver\n")
     lab.lakehouse.dbt("run", "-s", "events", "row_images", "customers", "things")
     log = lab.log_of_run()
-    assert "silver.events is built anew: other columns are protected than before" in log
+    assert "silver.events is rebuilt: other columns are protected than before" in log
     phones = lab.lakehouse.query("select phone from gold.customers where id = 4")
     assert phones == [{"phone": pseudonym("+49 221 5550100")}]
-    assert "gold_storage.things is built anew" not in log
+    assert "gold_storage.things is rebuilt" not in log
 
 
 def test_a_changed_line_of_gold_is_refused_until_its_view_is_made(lab):

@@ -50,7 +50,7 @@ def commits(lakehouse, name):
     return lakehouse.query(f"describe history silver.{name}_kept")
 
 
-def test_a_run_that_finds_nothing_keeps_nothing_anew(lake):
+def test_a_run_that_finds_nothing_keeps_nothing_again(lake):
     before = lake.files()
     lake.dbt(*RUN)
     assert lake.files() == before

@@ -123,7 +123,7 @@ def _why_log(window: Window) -> str:
     build = window.build
     if window.is_empty:
         return f"nothing new since commit {window.read} of bronze.messages"
-    does = "is built anew from" if build.rebuild else "appends the results of"
+    does = "is rebuilt from" if build.rebuild else "appends the results of"
     if not build.exists:
         does = "is made of"
     formats = f"; formats {', '.join(sorted(window.formats))}" if window.formats else ""
@@ -136,7 +136,7 @@ def _why_gold(table: GoldTable, steps: list[Step]) -> str:
         return f"nothing new since commit {table.read} of bronze.messages"
     read = _commits(table.read, table.last)
     if table.rebuild or table.is_replaced:
-        return f"is built anew from {read}"
+        return f"is rebuilt from {read}"
     if table.read is None:
         return f"is made of {read}"
     if any(isinstance(step, Commit) and step.is_staged for step in ends):

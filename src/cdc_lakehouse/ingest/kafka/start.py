@@ -165,11 +165,11 @@ class Start:
         for each, offset in sorted(landed.items()):
             topic, reached = each[0], max(offset, planned.get(each, 0))
             if ids.get(topic, "") not in ("", self.cluster.ids.get(topic, "")):
-                found = f"The topic {topic} was deleted and made anew since it was last read"
+                found = f"The topic {topic} was deleted and recreated since it was last read"
             elif reached > self.latest[each]:
                 found = (
                     f"{_name(each)} was read up to offset {reached:,}, but Kafka's ends before "
-                    f"{self.latest[each]:,}: it was made anew, or cut"
+                    f"{self.latest[each]:,}: it was recreated, or cut"
                 )
             else:
                 continue
@@ -206,7 +206,7 @@ class Start:
     def _begin(self, offsets: Offsets) -> None:
         aside = self.checkpoint.begin(offsets)
         if aside:
-            self.notes.append(f"The checkpoint was begun anew; the old one is {aside}.")
+            self.notes.append(f"The checkpoint was begun again; the old one is {aside}.")
 
 
 def _name(partition: Partition) -> str:

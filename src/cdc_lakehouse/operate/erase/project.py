@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from dbt.contracts.graph.manifest import Manifest
 
 GOLD = ("current_state", "history")
-# What dbt makes without copying rows; silver.events is edited, not built anew.
+# What dbt makes without copying rows; silver.events is edited, not rebuilt.
 UNCOPIED = ("view", "ephemeral", "change_log")
 PRIMARY_KEY = "primary_key"
 UNKNOWN_REMEDY = (
-    "no model of this project makes it: build it anew where it is made, or delete the rows"
+    "no model of this project makes it: rebuild it where it is made, or delete the rows"
 )
 
 
@@ -25,7 +25,7 @@ class Maker:
     kind: str  # gold, model, snapshot, test or seed
     name: str
     table: str
-    is_kept: bool = False  # a model that is not to be built anew
+    is_kept: bool = False  # a model that is not to be rebuilt
     of: str | None = None  # the gold table of which a snapshot keeps whole rows
 
     def remedy(self) -> str:
@@ -37,7 +37,7 @@ class Maker:
         if self.is_kept:
             return (
                 f"delete the rows that are of the subject: the model {self.name} says "
-                "full_refresh: false, so it is not built anew"
+                "full_refresh: false, so it is not rebuilt"
             )
         return f"run `dbt run --full-refresh -s {self.name}`"
 

@@ -187,7 +187,7 @@ class ChangeLogRun:
     def _note_reprocessed_tables(self) -> None:
         """Note which source tables lose changes, or get other ones, before it happens.
 
-        Gold cannot take back what it has merged, so its tables of these are built anew. It is noted
+        Gold cannot take back what it has merged, so its tables of these are rebuilt. It is noted
         before, for one commit cannot do both; gold heeds it once silver has come so far.
         """
         tables = sql.source_tables_processed_before()

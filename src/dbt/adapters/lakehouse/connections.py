@@ -163,8 +163,8 @@ def has_much_to_do(bytes_to_land: int = 0) -> bool:
     """
     messages, events = warehouse_path("bronze", "messages"), warehouse_path("silver", "events")
     mark = (last_transactions(events) or {}).get("bronze.messages")
-    starts_anew = mark is None or getattr(get_flags(), "FULL_REFRESH", False)
-    size = bytes_since(messages, None if mark is None or starts_anew else version_of(mark))
+    starts_again = mark is None or getattr(get_flags(), "FULL_REFRESH", False)
+    size = bytes_since(messages, None if mark is None or starts_again else version_of(mark))
     return bytes_to_land + (size or 0) > MANY_BYTES
 
 

@@ -134,7 +134,7 @@ class Gold:
         properties = self.tables.properties(storage) if exists else {}
         is_replaced = exists and properties.get(KIND) != model.kind
         if is_replaced:
-            said = f"{storage} is made anew: it was of another materialization"
+            said = f"{storage} is rebuilt: it was of another materialization"
             properties = {}
         mark, why, altered, is_part = UNREAD, None, [], self.tables.reads_a_part_only(sql)
         widened: tuple[Widened, ...] = ()
@@ -157,7 +157,7 @@ class Gold:
                 full_refresh,
                 self.marks.why_not_of_past(mark, events),
             )
-            said = f"{storage} is built anew: {why}" if why else None
+            said = f"{storage} is rebuilt: {why}" if why else None
         if widened and why is None:
             altered, said = [], f"{storage} has its columns widened in place: {named(widened)}"
         rebuild = why is not None
