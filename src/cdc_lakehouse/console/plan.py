@@ -7,8 +7,9 @@ from typing import Any
 from dbt.adapters.factory import get_adapter_by_type
 
 from cdc_lakehouse.console.run import parse, start_spark
-from cdc_lakehouse.engine.fixed_names import CHANGE_LOG, GOLD
+from cdc_lakehouse.engine.fixed_names import CHANGE_LOG
 from cdc_lakehouse.engine.gold_table import GoldTable
+from cdc_lakehouse.engine.materializations import gold_kind
 from cdc_lakehouse.engine.steps import (
     NOTHING_NEW,
     Ask,
@@ -108,7 +109,9 @@ def plan_of(named: str) -> TablePlan:
 
 
 def _has_plan(node: Any) -> bool:
-    return node.resource_type == "model" and node.config.materialized in (*GOLD, CHANGE_LOG)
+    materialized = node.config.materialized
+    is_planned = materialized == CHANGE_LOG or gold_kind(materialized) is not None
+    return node.resource_type == "model" and is_planned
 
 
 def _commits(read: int | None, last: int | None) -> str:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cdc_lakehouse.engine import plain_table
+from cdc_lakehouse.engine.materializations import gold_kind
 
 if TYPE_CHECKING:
     from dbt.contracts.graph.manifest import Manifest
 
-GOLD = ("current_state", "history")
 # What dbt makes without copying rows; silver.events is edited, not rebuilt.
 UNCOPIED = ("view", "ephemeral", "change_log")
 PRIMARY_KEY = "primary_key"
@@ -123,7 +123,7 @@ def _kind(node: Any) -> str | None:
     """Return what a node of the manifest makes; None if it makes no table."""
     kind = str(node.resource_type)
     if kind == "model":
-        if node.config.materialized in GOLD:
+        if gold_kind(node.config.materialized):
             return "gold"
         return None if node.config.materialized in UNCOPIED else "model"
     return kind if kind in ("snapshot", "test", "seed") else None

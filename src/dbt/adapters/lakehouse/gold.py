@@ -28,6 +28,7 @@ from cdc_lakehouse.engine.gold_relations import beside, complete_of, function_of
 from cdc_lakehouse.engine.gold_run import GoldRun
 from cdc_lakehouse.engine.gold_table import GoldTable
 from cdc_lakehouse.engine.latest_changes import LatestChanges, TableChanges
+from cdc_lakehouse.engine.materializations import HISTORY, gold_kind, kind_of
 from cdc_lakehouse.engine.protected_models import with_protection
 from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, why_rebuilt
 from cdc_lakehouse.engine.rendering import sql
@@ -98,7 +99,7 @@ class Gold:
             rules = read_rules(node, key, options.on_violation)
             columns = gold_columns(node)
             refuse_shared_names(node["name"], columns)
-        kind = node["config"]["materialized"]
+        kind = kind_of(node)
         return GoldModel(
             node["name"],
             kind,
@@ -186,7 +187,7 @@ class Gold:
         if replaced and properties and not said:
             table = replace(table, said=REPLACED.format(", ".join(map(str, replaced))))
         is_altered = bool(table.alterations or replaced)  # a view has the comments of its table
-        are_others = rebuild or lacks_views or is_altered or self._judges_otherwise(table)
+        are_others = rebuild or lacks_views or is_altered or self._validates_otherwise(table)
         needs_views = not properties or (not is_part and are_others)
         return replace(table, needs_views=needs_views)
 
@@ -239,14 +240,14 @@ class Gold:
             if not (self.tables.is_known(view) and self.views.is_as_left(view))
         ]
 
-    def _judges_otherwise(self, table: GoldTable) -> bool:
+    def _validates_otherwise(self, table: GoldTable) -> bool:
         """Whether its views are of other rules than the model's, by the one made last."""
         digest = table.validated_rows.digest
         return (self.views.view_property(table.problems, RULES) or "") != digest
 
-    def known_at(self) -> str:
-        """Return the column in which a history has when silver had processed a change."""
-        return KNOWN_AT
+    def known_at(self, node: Mapping[str, Any]) -> str | None:
+        """Return the column of a history for when silver had processed a change; None of others."""
+        return KNOWN_AT if gold_kind(node["config"]["materialized"]) == HISTORY else None
 
     def rows_as_of(self, history: BaseRelation, moment: str, known: str | None) -> str:
         """Return the rows of a history at a moment, in SQL, by what was known at another."""
