@@ -139,7 +139,7 @@ def test_a_row_is_followed_through_any_number_of_keys():
     }
 
 
-def test_a_move_that_carries_all_columns_begins_them_again():
+def test_a_key_change_that_carries_all_columns_begins_them_again():
     log = Log()
     log.insert("a")
     whole = log.change_key("a", "b", *COLUMNS)
