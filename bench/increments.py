@@ -20,7 +20,7 @@ from bench.topics import FORMATS, HISTORY_MIX, INCREMENT_MIX, PARTITIONS, Partit
 
 WARM_UP = 5  # increments that are not counted, for Java to compile what they need
 SMALL = 20  # messages of one of many commits
-INGESTS_OF_RUN = 10  # before dbt settles them
+INGESTS_OF_RUN = 10  # before dbt processes them
 
 
 class Increments:

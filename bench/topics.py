@@ -129,8 +129,8 @@ class Source:
 
     def __init__(self, partition: int) -> None:
         self.partition, self.drawn = partition, random.Random(partition)
-        self.versions: dict[int, int] = {}  # of the living rows
-        self.living: list[int] = []
+        self.versions: dict[int, int] = {}  # of the active rows
+        self.active: list[int] = []
         self.ids = 0
 
     def history(self, count: int) -> Iterator[Change]:
@@ -145,7 +145,7 @@ class Source:
         inserts, updates = mix
         for _ in range(count):
             which = self.drawn.random()
-            if which < inserts or not self.living:
+            if which < inserts or not self.active:
                 yield self.insert("insert")
             elif which < inserts + updates:
                 yield self.update()
@@ -156,24 +156,24 @@ class Source:
         id = self.ids * PARTITIONS + self.partition + 1
         self.ids += 1
         self.versions[id] = 0
-        self.living.append(id)
+        self.active.append(id)
         return operation, None, row_of(id, 0)
 
     def update(self) -> Change:
-        id = self.living[self.drawn.randrange(len(self.living))]
+        id = self.active[self.drawn.randrange(len(self.active))]
         version = self.versions[id]
         self.versions[id] = version + 1
         return "update", row_of(id, version), row_of(id, version + 1)
 
     def delete(self) -> Change:
-        place = self.drawn.randrange(len(self.living))
-        id = self.living[place]
-        self.living[place] = self.living[-1]
-        self.living.pop()
+        place = self.drawn.randrange(len(self.active))
+        id = self.active[place]
+        self.active[place] = self.active[-1]
+        self.active.pop()
         return "delete", row_of(id, self.versions.pop(id)), None
 
     def rows(self) -> Iterator[Row]:
-        """Yield the living rows as they are now."""
+        """Yield the active rows as they are now."""
         for id, version in self.versions.items():
             yield row_of(id, version)
 

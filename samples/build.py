@@ -151,7 +151,7 @@ SHOP_HISTORY: list[tuple] = [
         ("1009", "2", "CUP-03", "Saucer", "4", "8.00"),
     ]),
     ("2026-11-06 09:00:00", "UPDATE", "order_items", [("1004", "1")], {"quantity": "6"}),
-    # 31: every item goes; the shop writes the open ones anew
+    # 31: every item goes; the shop writes the open ones again
     ("2026-11-07 02:00:00", "DDL", "order_items", "TRUNCATE TABLE order_items"),
     ("2026-11-07 02:05:00", "INSERT", "order_items", [
         ("1006", "1", "SOC-09", "Socks", "3", "29.95"),

@@ -16,7 +16,7 @@ messages as (
 
 ),
 
-outcomes as (
+results as (
 
     select
         topic,
@@ -36,22 +36,22 @@ select
     accounting.partition,
     accounting.messages,
     messages.messages as read,
-    outcomes.messages as settled
+    results.messages as processed
 from {{ ref('message_accounting') }} as accounting
 left join messages
     on accounting.topic = messages.topic and accounting.partition = messages.partition
-full outer join outcomes
-    on accounting.topic = outcomes.topic and accounting.partition = outcomes.partition
+full outer join results
+    on accounting.topic = results.topic and accounting.partition = results.partition
 where
-    coalesce(accounting.messages, 0) < coalesce(outcomes.messages, 0)
+    coalesce(accounting.messages, 0) < coalesce(results.messages, 0)
     or accounting.row_changes <> accounting.snapshots + accounting.inserts + accounting.updates + accounting.deletes
-    or outcomes.messages <> outcomes.row_change_messages + outcomes.other_messages
+    or results.messages <> results.row_change_messages + results.other_messages
     -- Of all messages; some that came since may have been delivered before.
     or (
         {{ passed }} < 0
         and (
-            coalesce(outcomes.messages, 0) < coalesce(messages.messages, 0)
-            or outcomes.other_messages <> accounting.truncates + accounting.schema_changes + accounting.heartbeats
+            coalesce(results.messages, 0) < coalesce(messages.messages, 0)
+            or results.other_messages <> accounting.truncates + accounting.schema_changes + accounting.heartbeats
             + accounting.transaction_markers + accounting.controls + accounting.rejected
         )
     )

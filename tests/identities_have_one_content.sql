@@ -18,7 +18,7 @@ delivered as (
 
 ),
 
-outcomes as (
+results as (
 
     select
         topic,
@@ -29,7 +29,7 @@ outcomes as (
 
 ),
 
--- What was delivered before has no outcome of its own.
+-- What was delivered before has no result of its own.
 delivered_again as (
 
     select
@@ -37,11 +37,11 @@ delivered_again as (
         delivered.partition,
         delivered.offset
     from delivered
-    left anti join outcomes
+    left anti join results
         on
-            delivered.topic = outcomes.topic
-            and delivered.partition = outcomes.partition
-            and delivered.offset = outcomes.offset
+            delivered.topic = results.topic
+            and delivered.partition = results.partition
+            and delivered.offset = results.offset
     union
     select
         topic,

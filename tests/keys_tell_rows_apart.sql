@@ -1,6 +1,6 @@
 -- A row is inserted under a key that has another row: the key of Debezium's messages is no key of the table
 -- (`message.key.columns`), and gold shows one of the rows that share it. Name the table's key in `key` of seeds/topics.csv,
--- then `lakehouse replay --settled --topic T`. Rows of one snapshot that share a key are in sequences_have_one_content.
+-- then `lakehouse replay --processed --topic T`. Rows of one snapshot that share a key are in sequences_have_one_content.
 {{ config(severity='warn', meta={'look_at': 'silver.row_changes'}) }}
 
 {%- set new = passed_before() | int %}

@@ -23,7 +23,7 @@ changes as (
         max(last_sequence) as last_sequence,
         min(first_committed_at) as first_committed_at,
         max(last_commit.committed_at) as last_committed_at
-    from {{ ref('outcome_counts') }}
+    from {{ ref('result_counts') }}
     where kind = 'row_change' and operation <> 'snapshot'
     group by format, source_table
 

@@ -42,7 +42,7 @@ class Types:
     def __init__(self, text: str) -> None:
         self.named: dict[str, dict[str, Any]] = {}
         plain = json.loads(text, object_hook=_without_conversions)
-        # Expanded, because fastavro looks names up anew for every value.
+        # Expanded, because fastavro looks names up again for every value.
         parsed = parse_schema(plain, named_schemas=self.named, expand=True)
         self._roots = parsed if isinstance(parsed, list) else [parsed]
         for root in self._roots:

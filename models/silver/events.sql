@@ -2,15 +2,15 @@
 
 with
 
-outcomes as (
+results as (
 
-    {{ outcomes_of(formats() + ['full_extract'], twins()) }}
+    {{ results_of(formats() + ['full_extract'], twins()) }}
 
 ),
 
 protected as (
 
-    {{ protected('outcomes', 'silver') }}
+    {{ protected('results', 'silver') }}
 
 )
 

@@ -69,4 +69,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', has=['schema_name', 'key_columns', 'committed_at', 'transaction_row'], has_place='true') }}
+{{ result_rows('changes', has=['schema_name', 'key_columns', 'committed_at', 'transaction_row'], has_place='true') }}

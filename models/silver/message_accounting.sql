@@ -87,27 +87,27 @@ received as (
 
 ),
 
-outcomes as (
+results as (
 
     select
         topic,
         partition,
-        sum(outcomes) filter (where kind = 'row_change') as row_changes,
-        sum(outcomes) filter (where operation = 'snapshot') as snapshots,
-        sum(outcomes) filter (where operation = 'insert') as inserts,
-        sum(outcomes) filter (where operation in ('update', 'update_before', 'update_after')) as updates,
-        sum(outcomes) filter (where operation = 'delete') as deletes,
-        sum(outcomes) filter (where kind = 'truncate') as truncates,
-        sum(outcomes) filter (where kind = 'schema_change') as schema_changes,
-        sum(outcomes) filter (where kind = 'heartbeat') as heartbeats,
-        sum(outcomes) filter (where kind in ('transaction_begin', 'transaction_end')) as transaction_markers,
-        sum(outcomes) filter (where kind = 'control') as controls,
-        sum(outcomes) filter (where kind = 'rejected') as rejected,
-        sum(outcomes) filter (where is_duplicate) as repeated_changes,
-        sum(outcomes) filter (where is_late) as late_changes,
+        sum(results) filter (where kind = 'row_change') as row_changes,
+        sum(results) filter (where operation = 'snapshot') as snapshots,
+        sum(results) filter (where operation = 'insert') as inserts,
+        sum(results) filter (where operation in ('update', 'update_before', 'update_after')) as updates,
+        sum(results) filter (where operation = 'delete') as deletes,
+        sum(results) filter (where kind = 'truncate') as truncates,
+        sum(results) filter (where kind = 'schema_change') as schema_changes,
+        sum(results) filter (where kind = 'heartbeat') as heartbeats,
+        sum(results) filter (where kind in ('transaction_begin', 'transaction_end')) as transaction_markers,
+        sum(results) filter (where kind = 'control') as controls,
+        sum(results) filter (where kind = 'rejected') as rejected,
+        sum(results) filter (where is_duplicate) as repeated_changes,
+        sum(results) filter (where is_late) as late_changes,
         max(last_commit.committed_at) as last_committed_at,
         max(last_ingested_at) as last_ingested_at
-    from {{ ref('outcome_counts') }}
+    from {{ ref('result_counts') }}
     group by topic, partition
 
 )
@@ -116,25 +116,25 @@ select
     received.topic,
     received.partition,
     received.messages,
-    coalesce(outcomes.row_changes, 0) as row_changes,
-    coalesce(outcomes.snapshots, 0) as snapshots,
-    coalesce(outcomes.inserts, 0) as inserts,
-    coalesce(outcomes.updates, 0) as updates,
-    coalesce(outcomes.deletes, 0) as deletes,
-    coalesce(outcomes.truncates, 0) as truncates,
-    coalesce(outcomes.schema_changes, 0) as schema_changes,
-    coalesce(outcomes.heartbeats, 0) as heartbeats,
-    coalesce(outcomes.transaction_markers, 0) as transaction_markers,
-    coalesce(outcomes.controls, 0) as controls,
-    coalesce(outcomes.rejected, 0) as rejected,
-    coalesce(outcomes.repeated_changes, 0) as repeated_changes,
-    coalesce(outcomes.late_changes, 0) as late_changes,
+    coalesce(results.row_changes, 0) as row_changes,
+    coalesce(results.snapshots, 0) as snapshots,
+    coalesce(results.inserts, 0) as inserts,
+    coalesce(results.updates, 0) as updates,
+    coalesce(results.deletes, 0) as deletes,
+    coalesce(results.truncates, 0) as truncates,
+    coalesce(results.schema_changes, 0) as schema_changes,
+    coalesce(results.heartbeats, 0) as heartbeats,
+    coalesce(results.transaction_markers, 0) as transaction_markers,
+    coalesce(results.controls, 0) as controls,
+    coalesce(results.rejected, 0) as rejected,
+    coalesce(results.repeated_changes, 0) as repeated_changes,
+    coalesce(results.late_changes, 0) as late_changes,
     received.repeated_identities,
     received.offsets - received.messages as missing_offsets,
     received.first_offset,
     received.last_offset,
-    outcomes.last_committed_at,
-    greatest(received.last_ingested_at, outcomes.last_ingested_at) as last_ingested_at
+    results.last_committed_at,
+    greatest(received.last_ingested_at, results.last_ingested_at) as last_ingested_at
 from received
-left join outcomes
-    on received.topic = outcomes.topic and received.partition = outcomes.partition
+left join results
+    on received.topic = results.topic and received.partition = results.partition

@@ -9,17 +9,17 @@ first_deliveries as (
 
 ),
 
--- Where a format sends an update as two messages, its second half takes the image of the first.
+-- Where a format sends an update as a before/after pair, the second message takes the image of the first.
 paired as (
 
     select
         *,
-        case when operation = 'update_after' then lag(before) over halves end as first_half,
-        case when operation = 'update_after' then lag(before_is_complete) over halves end as first_half_is_complete,
-        operation = 'update_before' and lead(operation) over halves = 'update_after' as has_second_half
+        case when operation = 'update_after' then lag(before) over pair end as paired_before,
+        case when operation = 'update_after' then lag(before_is_complete) over pair end as paired_before_is_complete,
+        operation = 'update_before' and lead(operation) over pair = 'update_after' as has_after
     from first_deliveries
     where operation in ('update_before', 'update_after')
-    window halves as (
+    window pair as (
         partition by format, database_name, schema_name, table_name, sequence
         order by if(operation = 'update_before', 0, 1), bronze_version, topic, partition, offset
     )
@@ -30,14 +30,14 @@ changes as (
 
     select
         *,
-        cast(null as map<string, string>) as first_half,
-        cast(null as boolean) as first_half_is_complete
+        cast(null as map<string, string>) as paired_before,
+        cast(null as boolean) as paired_before_is_complete
     from first_deliveries
     where operation not in ('update_before', 'update_after')
     union all
-    select * except (has_second_half)
+    select * except (has_after)
     from paired
-    where not has_second_half
+    where not has_after
 
 )
 
@@ -52,9 +52,9 @@ select
     schema_name,
     table_name,
     key_columns,
-    coalesce(before, first_half) as before,
+    coalesce(before, paired_before) as before,
     after,
-    coalesce(before_is_complete, first_half_is_complete) as before_is_complete,
+    coalesce(before_is_complete, paired_before_is_complete) as before_is_complete,
     after_is_complete,
     column_types,
     source_type,

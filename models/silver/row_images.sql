@@ -23,20 +23,20 @@ changes as (
     select
         *,
         concat_ws('.', database_name, schema_name, table_name) as source_table,
-        -- Where the format does not name the key, any update may have moved it.
+        -- Where the format does not name the key, any update may have changed it.
         operation = 'update'
         and before is not null
         and (
             key_columns is null
             or exists(key_columns, name -> map_contains_key(before, name) and not before[name] <=> after[name])
-        ) as may_move_key,
+        ) as may_change_key,
         -- What `before` does not hold has not changed, be it a part of the key.
-        case when may_move_key then {{ laid_over('before', 'after') }} end as old_image
+        case when may_change_key then {{ laid_over('before', 'after') }} end as old_image
     from protected
 
 ),
 
--- An update that moves the key says two things: the old row is gone, and there is a new one. The first of them, also where
+-- A primary-key change says two things: the old row is gone, and there is a new one. The first of them, also where
 -- the format sends it as a message of its own, is over as soon as the second is known: `is_replaced`.
 images as (
 
@@ -48,7 +48,7 @@ images as (
                 when kind = 'control' then array(struct('extract' as operation, map() as image, false as is_replaced))
                 when operation in ('delete', 'update_before')
                     then array(struct('delete' as operation, before as image, operation = 'update_before' as is_replaced))
-                when may_move_key
+                when may_change_key
                     then array(
                         struct('delete' as operation, old_image as image, true as is_replaced),
                         struct(operation, after as image, false as is_replaced)

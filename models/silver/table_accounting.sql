@@ -4,7 +4,7 @@ with
 
 changes as (
 
-    select * from {{ ref('outcome_counts') }}
+    select * from {{ ref('result_counts') }}
     where kind = 'row_change'
 
 )
@@ -13,9 +13,9 @@ select
     database_name,
     schema_name,
     table_name,
-    coalesce(sum(outcomes) filter (where not is_duplicate), 0) as changes,
-    coalesce(sum(outcomes) filter (where not is_duplicate and is_late), 0) as late_changes,
-    coalesce(sum(outcomes) filter (where is_duplicate), 0) as repeated_changes,
+    coalesce(sum(results) filter (where not is_duplicate), 0) as changes,
+    coalesce(sum(results) filter (where not is_duplicate and is_late), 0) as late_changes,
+    coalesce(sum(results) filter (where is_duplicate), 0) as repeated_changes,
     max(last_commit.committed_at) as last_committed_at,
     max(last_ingested_at) as last_ingested_at,
     max(last_processed_at) as last_processed_at,

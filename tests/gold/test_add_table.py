@@ -267,10 +267,10 @@ def test_a_table_of_each_format_builds_unedited_and_holds_the_source_s_rows(worl
     found = {
         row["id"]: row for row in world.lakehouse.query(f"select * from gold.everything_{name}")
     }
-    living = encoder.rows_of(world.history, table)
-    assert {int(key) for key in found} == {key for (key,) in living}
+    active = encoder.rows_of(world.history, table)
+    assert {int(key) for key in found} == {key for (key,) in active}
     by_key = {int(key): row for key, row in found.items()}
-    for (key,), row in living.items():
+    for (key,), row in active.items():
         for column in table.columns:
             value = by_key[key][column.name]
             text = encoder.text_or_null(column, row[column.name])

@@ -156,7 +156,7 @@ class Shareplex:
 
 
 class Dataworks:
-    """A message is one row, or one half of an update."""
+    """A message is one row, or one of a before/after pair."""
 
     format = "dataworks_kafka"
     types = {"id": "LONG", "number": "LONG", "price": "DOUBLE", "quantity": "LONG"}
@@ -171,9 +171,9 @@ class Dataworks:
             before = self.image(table, change.old_key, change.before or change.carried)
             after = self.image(table, change.new_key, change.carried)
             if change.operation == UPDATE:
-                halves = [("UPDATE_BEFOR", before, None), ("UPDATE_AFTER", None, after)]
+                pair = [("UPDATE_BEFOR", before, None), ("UPDATE_AFTER", None, after)]
                 whole = [("UPDATE_AFTER", before, after)]
-                parts = generator.choice((halves, whole))
+                parts = generator.choice((pair, whole))
             elif change.operation == DROP:
                 parts = [("ERASE", None, None)]
             else:
@@ -234,7 +234,7 @@ SCENARIOS = (
         Table(
             REGION_AND_NUMBER,
             partial=True,
-            partial_moves=True,
+            partial_key_changes=True,
             misfits=True,
             on_drop="apply",
             track_columns=("name",),
@@ -243,12 +243,18 @@ SCENARIOS = (
     Scenario(
         "dts_shareplex",
         12,
-        Table(REGION_AND_NUMBER, partial=True, partial_moves=True, snapshots=False),
+        Table(REGION_AND_NUMBER, partial=True, partial_key_changes=True, snapshots=False),
     ),
     Scenario(
         "dts_canal",
         10,
-        Table(partial=True, partial_moves=True, types_of_image=True, misfits=True, on_drop="keep"),
+        Table(
+            partial=True,
+            partial_key_changes=True,
+            types_of_image=True,
+            misfits=True,
+            on_drop="keep",
+        ),
     ),
     Scenario(
         "dts_canal",
@@ -261,7 +267,7 @@ SCENARIOS = (
     Scenario("dts_canal", 1, Table()),
     Scenario("dts_shareplex", 1, Table(partial=True, snapshots=False)),
     Scenario("dts_canal", 3, Table(key=REGION_AND_NUMBER, misfits=True)),
-    Scenario("dts_canal", 5, Table(partial=True, partial_moves=True, misfits=True)),
+    Scenario("dts_canal", 5, Table(partial=True, partial_key_changes=True, misfits=True)),
 )
 
 # The logs whose gold tables are kept as plain tables too.
@@ -488,7 +494,7 @@ def test_what_is_stored_is_the_last_of_every_key(world, number, delivery):
 @EACH
 def test_complete_images_store_no_places_of_columns(world, number):
     seed = world.seeds[number]
-    if not seed.table.partial and not seed.table.partial_moves:
+    if not seed.table.partial and not seed.table.partial_key_changes:
         for delivery in DELIVERIES:
             rows = world.read("gold_storage", seed.name(delivery))
             assert [row for row in rows if row["_column_sequences"] is not None] == []

@@ -113,7 +113,7 @@ def test_a_row_after_a_flagged_one_is_another():
     assert names(model) == {KEY: None}
 
 
-def test_a_moved_key_deletes_the_old_row_and_writes_the_new():
+def test_a_key_change_deletes_the_old_row_and_writes_the_new():
     model = applied(inserted(10, name="a"), moved(11, KEY, OTHER, name="b"))
     assert names(model) == {OTHER: "b"}
     assert model.rows[OTHER].operation == UPDATE
@@ -146,7 +146,7 @@ def partly_moved(time, old, new, **columns):
     return UPDATE, time, old, new, columns
 
 
-def test_a_moved_row_keeps_what_its_change_does_not_carry():
+def test_a_row_under_a_new_key_keeps_what_its_change_does_not_carry():
     model = applied(inserted(10, name="a", price="many"), partly_moved(11, KEY, OTHER, photo="00"))
     row = model.rows[OTHER]
     assert (row.cells["photo"].text, row.cells["name"].text) == ("00", "a")
@@ -156,7 +156,7 @@ def test_a_moved_row_keeps_what_its_change_does_not_carry():
     assert versions(model, OTHER) == [("a", 11, None, True)]
 
 
-def test_a_moved_row_that_nobody_knew_has_only_what_its_change_carries():
+def test_a_row_under_a_new_key_that_nobody_knew_has_only_what_its_change_carries():
     for changes in ([], [inserted(9, name="a"), deleted(10)], [inserted(9), truncated(10)]):
         row = applied(*changes, partly_moved(11, KEY, OTHER, price="1.00")).rows[OTHER]
         assert (row.cells["price"].text, row.cells["name"].text) == ("1.00", None)
@@ -166,7 +166,7 @@ def test_a_moved_row_that_nobody_knew_has_only_what_its_change_carries():
         assert row.older_columns == {}
 
 
-def test_what_a_moved_row_did_not_carry_may_come_later():
+def test_what_a_row_under_a_new_key_did_not_carry_may_come_later():
     model = applied(partly_moved(11, KEY, OTHER), partly(12, OTHER, name="b"))
     assert "name" not in [problem[0] for problem in model.rows[OTHER].problems]
     assert model.rows[OTHER].older_columns == {name: (0, 0) for name in NAMES if name != "name"}
@@ -341,7 +341,7 @@ def test_equal_rows_before_and_after_a_truncate_are_two_versions():
 @pytest.mark.parametrize("partial", [False, True])
 def test_the_model_ends_as_the_source_that_wrote_the_log(key, partial):
     """What is known of a row is what the source has; of whole images it is all."""
-    table = Table(key=key, partial=partial, partial_moves=partial, misfits=True)
+    table = Table(key=key, partial=partial, partial_key_changes=partial, misfits=True)
     statements, rows = random_log(table, random.Random(7), keys=20, events=500)
     model = model_of(table, statements)
     # A row from before the log may move before all of it is known.
@@ -360,14 +360,14 @@ def test_the_model_ends_as_the_source_that_wrote_the_log(key, partial):
 
 
 def test_a_random_log_has_everything():
-    table = Table(partial=True, partial_moves=True, misfits=True)
+    table = Table(partial=True, partial_key_changes=True, misfits=True)
     statements, _ = random_log(table, random.Random(7), keys=20, events=1000)
     changes = [change for statement in statements for change in statement]
     assert len(changes) >= 1000
     assert {c.operation for c in changes} == {SNAPSHOT, INSERT, UPDATE, DELETE, TRUNCATE}
     assert len([c for c in changes if c.operation == TRUNCATE]) == 4
     assert 0.15 < len([c for c in changes if c.operation == DELETE]) / len(changes) < 0.25
-    assert len([c for c in changes if c.moves_key]) > 50
+    assert len([c for c in changes if c.changes_key]) > 50
     moves = [{(c.old_key, c.new_key) for c in statement} for statement in statements]
     assert any((new, old) in found for found in moves for old, new in found if old != new)
     assert [c.position for c in changes] == sorted({c.position for c in changes})

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from cdc_lakehouse.delta.commit import set_for_one_statement, settings_of_commit
+from cdc_lakehouse.delta.high_water_mark import EPOCH
 from cdc_lakehouse.delta.past import UNREAD, Mark
 from cdc_lakehouse.delta.statistics import Extent, extent_of
-from cdc_lakehouse.delta.watermark import GENERATION
 from cdc_lakehouse.engine.loss import LostRows, refuse_first_build
 from cdc_lakehouse.engine.new_messages import MANY_FILES, NewMessages, from_commits, from_rows
 from cdc_lakehouse.engine.reprocessed import read_tables, with_tables
@@ -35,7 +35,7 @@ def test_a_table_whose_contract_has_changed_is_built_again_and_says_why():
     assert built(contract=FURTHER | {"kind": "integer"}, lost=NONE) == Build(
         exists=True,
         rebuild=True,
-        said="silver.events is built anew, its definition has changed: is_late, kind",
+        said="silver.events is rebuilt, its definition has changed: is_late, kind",
     )
 
 
@@ -59,7 +59,7 @@ def test_a_rebuild_that_would_lose_rows_is_refused(is_asked, monkeypatch):
     with pytest.raises(LakehouseError) as refused:
         built(**change)
     assert str(refused.value).startswith(
-        "silver.events cannot be built anew without loss: 4 of its rows, committed from "
+        "silver.events cannot be rebuilt without loss: 4 of its rows, committed from "
         "2026-11-01 00:00:00 to 2026-11-02 00:00:00, are of messages that bronze no longer holds"
     )
     monkeypatch.setenv("LAKEHOUSE_LOSE_REMOVED", "yes")
@@ -192,7 +192,7 @@ def test_a_file_without_statistics_has_no_extent():
 @pytest.mark.parametrize("are_known", [True, False])
 def test_messages_are_processed_again_that_come_again_on_purpose(has_updates, are_known):
     new = NewMessages((file_of(0, 9),), has_updates=has_updates, are_known=are_known)
-    assert new.resettles is (has_updates and are_known)
+    assert new.reprocesses is (has_updates and are_known)
 
 
 def test_a_table_that_is_processed_again_twice_has_the_later_version():
@@ -208,9 +208,9 @@ def test_a_table_that_is_processed_again_twice_has_the_later_version():
     [
         (None, False, 7),
         (5, False, 7),
-        (5, True, GENERATION + 7),
-        (3 * GENERATION + 5, False, 3 * GENERATION + 7),
-        (3 * GENERATION + 7, True, 4 * GENERATION + 7),
+        (5, True, EPOCH + 7),
+        (3 * EPOCH + 5, False, 3 * EPOCH + 7),
+        (3 * EPOCH + 7, True, 4 * EPOCH + 7),
     ],
     ids=["first", "next", "rebuilt", "next of a rebuilt", "rebuilt again from the same"],
 )

@@ -396,7 +396,7 @@ def test_a_feed_goes_on_with_more_columns(laboratory):
     )
     assert [row[:4] for row in told(laboratory)] == [(60, "new", "1.00", "update")]
     assert_marts_are_right(laboratory)
-    # Without them again, it begins anew.
+    # Without them again, it begins again.
     write_project(laboratory.lakehouse.project)
     errors = laboratory.lakehouse.dbt("run", "-s", *ALL, fails=True)
     assert len(errors) == len(MARTS) + len(LOGS)
@@ -417,7 +417,7 @@ def test_switching_it_off_and_on_builds_no_gold_table_and_begins_a_feed(laborato
     laboratory.lakehouse.dbt("run", "--full-refresh", "-s", "things_by_name", "things_log")
     assert_marts_are_right(laboratory)
     assert len(laboratory.history()) == stored
-    # A table that is made again counts its commits anew.
+    # A table that is made again counts its commits again.
     shutil.rmtree(folder(laboratory, "things"))
     errors = laboratory.lakehouse.dbt("run", "-s", "things", "things_by_name", fails=True)
     assert "its feed has begun again" in errors[0]

@@ -13,7 +13,7 @@ from test_erase import files_that_hold
 
 from cdc_lakehouse.delta.past import UNREAD, Mark, note_of
 from cdc_lakehouse.engine.change_feed import FeedReading
-from cdc_lakehouse.engine.follows import Read, query_of_feeds, why_built_anew, why_not_followed
+from cdc_lakehouse.engine.follows import Read, query_of_feeds, why_mart_is_rebuilt, why_not_followed
 from cdc_lakehouse.engine.follows_model import read_mart, refuse_columns, refuse_types
 from cdc_lakehouse.engine.follows_run import SOURCE, MartRun
 from cdc_lakehouse.engine.steps import Ask, Commit, Say, Stage, follow
@@ -140,9 +140,9 @@ def test_what_was_read_is_kept_with_the_rows():
         (mart({**FOLLOWS, "buyers": "buyer_id"}), False, False, "its SQL, its key or its option f"),
     ],
 )
-def test_why_a_mart_is_built_anew(kept, changed, asked, why):
+def test_why_a_mart_is_rebuilt(kept, changed, asked, why):
     read = Read.of(kept, readings()) if kept else None
-    found = why_built_anew(mart(), read, changed, asked)
+    found = why_mart_is_rebuilt(mart(), read, changed, asked)
     assert found is None if why is None else found.startswith(why)
 
 
@@ -207,7 +207,7 @@ def test_a_mart_is_built_in_one_commit():
     assert commit.sql.startswith("create or replace table marts.paid")
     assert (commit.version, commit.rebuild) == (1, True)
     said, commit = taken(MartRun(mart(), Mark(3, 3), readings(), False, "of a reason"))
-    assert (said, type(commit)) == (Say("marts.paid is built anew: of a reason"), Commit)
+    assert (said, type(commit)) == (Say("marts.paid is rebuilt: of a reason"), Commit)
     assert not any(isinstance(step, Stage) for step in taken(new))
     assert MartRun(mart(), Mark(3, 3), readings(), False).is_up_to_date
 
@@ -585,7 +585,7 @@ def test_a_truncate_a_rebuild_and_an_erasure_of_a_source_are_followed(laboratory
     assert_marts_equal_their_queries(laboratory)
 
 
-def test_a_feed_that_begins_again_builds_the_mart_anew(laboratory):
+def test_a_feed_that_begins_again_rebuilds_the_mart(laboratory):
     lakehouse = laboratory.lakehouse
     model = lakehouse.project / "models" / "gold" / "lab" / "buyers.sql"
     fed = model.read_text()
@@ -593,12 +593,12 @@ def test_a_feed_that_begins_again_builds_the_mart_anew(laboratory):
     lakehouse.dbt("run", "-s", "buyers")
     model.write_text(fed)
     deliver(laboratory, message("buyers", "INSERT", 3100, row("buyers", 63, "Fay")))
-    assert "marts.refunds_in_full is built anew: it cannot go on reading" in laboratory.log_of_run()
+    assert "marts.refunds_in_full is rebuilt: it cannot go on reading" in laboratory.log_of_run()
     assert_marts_equal_their_queries(laboratory)
 
 
 def test_what_another_program_writes_or_restores_is_computed_again(laboratory):
-    lakehouse, said = laboratory.lakehouse, "is built anew: its rows were changed by something else"
+    lakehouse, said = laboratory.lakehouse, "is rebuilt: its rows were changed by something else"
     latest, before, *_ = lakehouse.query("describe history marts.sales_by_buyer")
     assert latest["version"] == before["version"] + 1
     for statement in (
@@ -642,12 +642,12 @@ def test_a_run_that_is_killed_loses_nothing_and_repeats_nothing(laboratory, afte
     assert_marts_equal_their_queries(laboratory)
 
 
-def test_a_mart_with_another_query_is_built_anew(laboratory):
+def test_a_mart_with_another_query_is_rebuilt(laboratory):
     path = laboratory.lakehouse.project / "models" / "marts" / "sales_by_buyer.sql"
     text = path.read_text()
     path.write_text(text.replace("count(*) as number", "count(*) + 1 as number"))
     laboratory.lakehouse.dbt("run", "-s", "sales_by_buyer")
-    assert "is built anew: its SQL, its key or its option follows" in laboratory.log_of_run()
+    assert "is rebuilt: its SQL, its key or its option follows" in laboratory.log_of_run()
     assert rows_of(laboratory, "sales_by_buyer")[0][1] != "1"
     path.write_text(text)
     laboratory.lakehouse.dbt("run", "-s", "sales_by_buyer")

@@ -12,7 +12,7 @@ from laboratory import (
     YAML,
     Laboratory,
     change,
-    half,
+    message_of_pair,
     shareplex,
     statement,
     thing,
@@ -126,7 +126,7 @@ def test_a_change_is_late_if_an_earlier_run_has_processed_a_later_one(laboratory
         "select is_late from silver.events where kind = 'truncate' and table_name = 'late'"
     )
     assert found == {"is_late": True}
-    laboratory.lakehouse.dbt("run", "-s", "outcome_counts", "table_accounting")
+    laboratory.lakehouse.dbt("run", "-s", "result_counts", "table_accounting")
     [found] = laboratory.lakehouse.query(
         "select changes, late_changes, repeated_changes, last_committed_at,"
         " last_processed_at >= last_ingested_at as is_processed_after,"
@@ -187,7 +187,7 @@ def test_a_duplicate_whose_first_delivery_is_processed_again_becomes_the_first(l
     first = laboratory.offset - 3
     assert duplicates(laboratory)[-1] == duplicates(laboratory)[0] + 9
     laboratory.lakehouse.command(
-        "replay", "--settled", "--topic", "lab.things", "--offsets", str(first)
+        "replay", "--processed", "--topic", "lab.things", "--offsets", str(first)
     )
     laboratory.lakehouse.dbt("run", "-s", "events")
     found = laboratory.lakehouse.query(
@@ -198,12 +198,12 @@ def test_a_duplicate_whose_first_delivery_is_processed_again_becomes_the_first(l
 
 
 @pytest.mark.long
-def test_a_change_whose_first_delivery_has_lost_its_outcome_is_shown_again(laboratory):
+def test_a_change_whose_first_delivery_has_lost_its_result_is_shown_again(laboratory):
     message = {**change("INSERT", 600, thing(7, "g")), "table": "again"}
     deliver(laboratory, message, message)
     first = laboratory.offset - 2
     laboratory.lakehouse.query(f"delete from silver.events where offset = {first}")
-    laboratory.lakehouse.command("replay", "--reason", "no_outcome")
+    laboratory.lakehouse.command("replay", "--reason", "no_result")
     laboratory.lakehouse.dbt("run", "-s", "events")
     found = laboratory.lakehouse.query(
         f"select is_duplicate from silver.events where offset >= {first} order by offset"
@@ -290,7 +290,7 @@ def test_a_late_change_does_not_bring_a_deleted_row_back(laboratory):
     ]
 
 
-def test_a_moved_key_is_a_delete_and_an_insert(laboratory):
+def test_a_key_change_is_a_delete_and_an_insert(laboratory):
     laboratory.deliver(
         change("INSERT", 1000, thing(3, "three"), thing(4, "four")),
         # Two rows change places in one message: neither may be lost.
@@ -316,39 +316,39 @@ def deliver_lines(laboratory, *messages):
     return [tuple(row.values()) for row in shown]
 
 
-def moved_line(place, old, new, name, es):
+def renumbered_line(place, old, new, name, es):
     message = change("UPDATE", place, thing(new, name), old=[{"id": str(old)}], es=es)
     return message | {"table": "lines"}
 
 
 def renumbered(first):
-    """Return the insert of three rows, and the moves of each to the key of the next."""
+    """Return the insert of three rows, and the updates of each to the key of the next."""
     rows = [thing(first + n, name) for n, name in enumerate("abc")]
     place, es = 100 * first, 1_790_000_000_000 + 100 * first + 50
     keys = enumerate("abc", first)
-    moves = [moved_line(place + n, n, n + 1, name, es) for n, name in keys]
-    return change("INSERT", place, *rows) | {"table": "lines"}, moves
+    updates = [renumbered_line(place + n, n, n + 1, name, es) for n, name in keys]
+    return change("INSERT", place, *rows) | {"table": "lines"}, updates
 
 
 @pytest.mark.long
 def test_rows_that_change_places_in_one_statement_all_stay(laboratory):
     """As `update lines set id = id + 1`, where keys are checked when the statement ends."""
-    inserted, moves = renumbered(1)
+    inserted, updates = renumbered(1)
     es = 1_790_000_000_200
-    further = [moved_line(200, 4, 8, "c", es), moved_line(201, 8, 9, "c", es)]
-    assert deliver_lines(laboratory, inserted, *moves) == [(2, "a"), (3, "b"), (4, "c")]
+    further = [renumbered_line(200, 4, 8, "c", es), renumbered_line(201, 8, 9, "c", es)]
+    assert deliver_lines(laboratory, inserted, *updates) == [(2, "a"), (3, "b"), (4, "c")]
     # A row that goes on to a further key in one commit leaves nothing behind.
     assert deliver_lines(laboratory, *further) == [(2, "a"), (3, "b"), (9, "c")]
 
 
 @pytest.mark.long
 def test_rows_that_change_places_stay_however_late_each_move_comes(laboratory):
-    inserted, moves = renumbered(21)
-    deliver_lines(laboratory, moves[2])
-    deliver_lines(laboratory, moves[1])
+    inserted, updates = renumbered(21)
+    deliver_lines(laboratory, updates[2])
+    deliver_lines(laboratory, updates[1])
     assert deliver_lines(laboratory, inserted)[-3:] == [(21, "a"), (23, "b"), (24, "c")]
-    assert deliver_lines(laboratory, moves[0])[-3:] == [(22, "a"), (23, "b"), (24, "c")]
-    assert deliver_lines(laboratory, inserted, *moves)[-3:] == [(22, "a"), (23, "b"), (24, "c")]
+    assert deliver_lines(laboratory, updates[0])[-3:] == [(22, "a"), (23, "b"), (24, "c")]
+    assert deliver_lines(laboratory, inserted, *updates)[-3:] == [(22, "a"), (23, "b"), (24, "c")]
 
 
 def test_a_truncate_removes_what_is_older(laboratory):
@@ -425,7 +425,7 @@ def test_a_change_without_a_key_is_reported_and_not_merged(laboratory):
 
 @pytest.mark.long
 def test_a_new_column_is_filled_for_existing_rows(laboratory):
-    """One line in SQL and one in YAML; the table is built anew from silver in one commit."""
+    """One line in SQL and one in YAML; the table is rebuilt from silver in one commit."""
     before = laboratory.rows()
     yaml = YAML + "      - {{name: upper_name, data_type: string, description: Capitals.}}\n"
     columns = {**COLUMNS, "upper_name": "upper(image['name'])"}
@@ -527,8 +527,8 @@ def test_partial_images_change_only_what_they_carry(laboratory):
     for start in range(0, len(messages), 24):
         laboratory.deliver(*messages[start : start + 24])
     rows = {row[0]: row[1:] for row in laboratory.rows() if row[0] in numbers}
-    living = {n: (row["name"], row["price"]) for n, row in expected.items() if row}
-    assert rows == living
+    active = {n: (row["name"], row["price"]) for n, row in expected.items() if row}
+    assert rows == active
     before = laboratory.stored()
     laboratory.lakehouse.dbt("run", "--full-refresh", "-s", "things")
     assert laboratory.stored() == before
@@ -557,7 +557,7 @@ def test_whole_images_store_nothing_extra(laboratory):
     assert stored == [{"n": 0}]
 
 
-def test_an_insert_begins_a_row_anew(laboratory):
+def test_an_insert_begins_a_row_again(laboratory):
     """What it does not carry is null, not what a row of that key held before a TRUNCATE."""
     laboratory.deliver(
         change("INSERT", 7100, thing(70, "old", "9.00")),
@@ -651,28 +651,28 @@ def test_an_update_keeps_what_its_image_does_not_carry_whatever_its_types_say(la
 @pytest.mark.parametrize(
     "first", [pytest.param(0, id="removed", marks=pytest.mark.long), pytest.param(1, id="other")]
 )
-def test_a_removed_half_of_a_row_that_stays_is_not_stored(laboratory, first):
-    """The halves of an update may come in two runs, the one or the other first."""
+def test_the_before_of_a_row_that_stays_is_not_stored(laboratory, first):
+    """The messages of a before/after pair may come in two runs, the one or the other first."""
     number, position = 96 + first, 9110 + 10 * first
-    halves = [
-        half("UPDATE_BEFOR", position + 1, thing(number, "a")),
-        half("UPDATE_AFTER", position + 1, thing(number, "b")),
+    pair = [
+        message_of_pair("UPDATE_BEFOR", position + 1, thing(number, "a")),
+        message_of_pair("UPDATE_AFTER", position + 1, thing(number, "b")),
     ]
     deliveries = [
-        [half("INSERT", position, thing(number, "a")), halves[first]],
-        [halves[1 - first]],
+        [message_of_pair("INSERT", position, thing(number, "a")), pair[first]],
+        [pair[1 - first]],
     ]
-    models = {"halved_history": "materialized='history'"}
+    models = {"paired_history": "materialized='history'"}
     write_models(laboratory.lakehouse.project, models)
     for messages in deliveries:
-        laboratory.deliver(*messages, topic="halves.things", models=models)
+        laboratory.deliver(*messages, topic="pairs.things", models=models)
     where = f"where id = {number} order by _sequence"
-    query = "select name, _operation from gold_storage.halved_history "
+    query = "select name, _operation from gold_storage.paired_history "
     assert [tuple(row.values()) for row in laboratory.lakehouse.query(query + where)] == [
         ("a", "insert"),
         ("b", "update"),
     ]
-    query = "select name, is_current from gold.halved_history "
+    query = "select name, is_current from gold.paired_history "
     assert [tuple(row.values()) for row in laboratory.lakehouse.query(query + where)] == [
         ("a", False),
         ("b", True),
@@ -692,7 +692,7 @@ def test_changes_that_share_a_place_are_applied_as_they_are_delivered(laboratory
     laboratory.deliver(change("DELETE", 9200, thing(93, "c")))
     assert 93 not in [row[0] for row in laboratory.rows()]
     laboratory.lakehouse.dbt("run", "-s", "conflicting_changes")
-    # What is built anew has columns that may be null; the view reads it none the less.
+    # What is rebuilt has columns that may be null; the view reads it none the less.
     laboratory.lakehouse.dbt("run", "--full-refresh", "-s", "events", "things")
     assert 93 not in [row[0] for row in laboratory.rows()]
     shared = "select table_name, contents from silver.conflicting_changes where sequence like"
@@ -805,7 +805,7 @@ def test_an_inferred_type_alters_no_text_in_silence(laboratory):
 @pytest.mark.long
 def test_a_truncate_whose_place_contradicts_its_time_is_named(laboratory):
     test = "truncates_follow_commit_times"
-    laboratory.lakehouse.dbt("run", "-s", "outcome_counts")
+    laboratory.lakehouse.dbt("run", "-s", "result_counts")
     laboratory.deliver(change("INSERT", 9000, thing(90, "before")), truncate(9001))
     assert laboratory.lakehouse.dbt("test", "-s", test) == {test: "pass"}
     # Committed after all changes, but before all of them in the source's order: it removes nothing.
@@ -953,8 +953,8 @@ def test_a_row_whose_key_changes_keeps_what_the_change_does_not_carry(laboratory
         assert metrics.get("numTargetRowsUpdated", "0") == "0"
     # As in tables from before rows were followed, which are built again.
     for model in models:
-        property_of_moves = "unset tblproperties ('cdc_lakehouse.partial_moves')"
-        laboratory.lakehouse.query(f"alter table gold_storage.{model} {property_of_moves}")
+        property_of_key_changes = "unset tblproperties ('cdc_lakehouse.partial_moves')"
+        laboratory.lakehouse.query(f"alter table gold_storage.{model} {property_of_key_changes}")
     laboratory.lakehouse.dbt("run", "-s", *models)
     assert {model: laboratory.stored(model) for model in models} == stored
     for model in models:

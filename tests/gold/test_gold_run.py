@@ -75,7 +75,7 @@ def test_a_partial_change_is_noted_before_the_rows_are_written():
 
 
 def test_a_view_has_one_meaning_in_a_run():
-    """But for the changes of a run that follows moves, which are staged again without them."""
+    """But for the changes of a run that follows keys, which are staged again without them."""
     for shape in (orders(), orders("history"), with_rules(orders())):
         names = [s.view for s in steps_of(shape) if isinstance(s, (Stage, Name))]
         assert len(names) == len(set(names))
@@ -104,12 +104,12 @@ def test_a_view_is_made_once_the_table_has_the_columns_that_it_names(altered, co
 
 
 def test_a_table_of_another_materialization_is_removed_first():
-    plan = orders(read=None, properties={}, is_replaced=True, said="is made anew")
+    plan = orders(read=None, properties={}, is_replaced=True, said="is rebuilt")
     assert kinds(steps_of(plan))[:2] == [Say, Remove]
 
 
 def test_a_part_of_the_sources_leaves_a_table_of_another_materialization():
-    plan = orders(read=None, properties={}, is_replaced=True, said="is made anew", is_part=True)
+    plan = orders(read=None, properties={}, is_replaced=True, said="is rebuilt", is_part=True)
     assert kinds(steps_of(plan)) == [CheckContract, Finish]
 
 

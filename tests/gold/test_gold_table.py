@@ -161,26 +161,26 @@ del OLD["cdc_lakehouse.partial_moves"]
 
 
 @pytest.mark.parametrize(
-    ("stored", "changed", "resettled", "asked", "why"),
+    ("stored", "changed", "reprocessed", "asked", "why"),
     [
         (AS_IT_IS, [], False, False, None),
         (AS_IT_IS, [], False, True, ""),
         (AS_IT_IS, ["name"], False, False, "its definition has changed: name"),
         (AS_IT_IS | {"cdc_lakehouse.definition": "e"}, [], False, False, "its SQL, its key or"),
-        (AS_IT_IS, [], True, False, "messages of its source tables were settled anew"),
+        (AS_IT_IS, [], True, False, "messages of its source tables were reprocessed"),
         (OLD, [], False, False, "rows whose primary key has changed keep more columns"),
         (OLD | {"cdc_lakehouse.partial_rows": "none"}, [], False, False, None),
     ],
 )
-def test_a_table_is_built_again_for_a_reason(stored, changed, resettled, asked, why):
-    found = why_rebuilt(stored, "d", changed, resettled, asked)
+def test_a_table_is_built_again_for_a_reason(stored, changed, reprocessed, asked, why):
+    found = why_rebuilt(stored, "d", changed, reprocessed, asked)
     assert found == why if not why else found.startswith(why)
 
 
 # What a run reads.
 
 
-def test_a_run_reads_what_silver_has_settled_since():
+def test_a_run_reads_what_silver_has_processed_since():
     assert table(read=4).is_new("v") == "v <= 7 and v > 4"
     assert table().is_new("v") == "v <= 7"
     assert table(read=4).everything.is_new("v") == "v <= 7"
@@ -207,7 +207,7 @@ def test_new_changes_are_summed_over_the_tables_that_a_model_reads():
     orders = SourceTable("shop", None, "orders")
     items = SourceTable("shop", None, "it's")
     new = NewChanges((TableChanges(orders, 3, 1, 0, 0), TableChanges(items, 2, 0, 0, 2)))
-    assert (new.most, new.has_updates, new.has_halves) == (5, True, False)
+    assert (new.most, new.has_updates, new.has_pairs) == (5, True, False)
     assert new.drops == r"_source_table in ('shop.it\'s')"
     assert (NewChanges().most, NewChanges().drops) == (0, "")
 

@@ -64,7 +64,7 @@ def test_a_late_change_finds_its_place(laboratory):
     ]
 
 
-def test_a_moved_key_ends_one_row_and_begins_another(laboratory):
+def test_a_key_change_ends_one_row_and_begins_another(laboratory):
     laboratory.deliver(
         change("UPDATE", 500, thing(3, "y"), old=[{"id": "2"}], es=es(5)),
         change("UPDATE", 600, thing(3, "y"), old=[{"name": "y"}], es=es(6)),
@@ -153,7 +153,7 @@ def test_partial_images_are_completed_from_earlier_changes(laboratory):
         (7, "a", "3.00", at(20), at(21)),
         (7, "b", "3.00", at(21), at(22)),
         (7, "b", "4.00", at(22), at(23)),
-        # What a change that moves the key does not carry stays as it was under the old key.
+        # What a change that changes the key does not carry stays as it was under the old key.
         (8, "c", "4.00", at(23), None),
     ]
     assert laboratory.rows("id, _problems", "things_history")[-1] == (8, [])

@@ -195,8 +195,8 @@ def test_a_long_pause_loses_nothing(grown, tmp_path):
     grown.dbt("test", "-s", "test_type:singular")
 
 
-def test_a_routed_message_gets_its_outcome(grown):
-    """What landed without a route is rejected once, and settled anew once it has a route."""
+def test_a_routed_message_gets_its_result(grown):
+    """What landed without a route is rejected once, and reprocessed once it has a route."""
     where = "where topic = 'legacy.audit'"
     before = grown.query(f"select kind, reject_reason from silver.events {where}")
     assert before == [{"kind": "rejected", "reject_reason": "unrouted_topic"}] * 2

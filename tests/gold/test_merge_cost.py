@@ -36,7 +36,7 @@ def test_a_batch_rewrites_in_proportion_to_its_keys(laboratory, keys):
     old = [{"name": "before"}] * keys
     laboratory.deliver(change("UPDATE", ROWS + keys, *update, old=old))
     whole = laboratory.lakehouse.query("describe detail gold_storage.things")[0]["sizeInBytes"]
-    # A changed row is marked as deleted and written anew; its neighbours are not copied.
+    # A changed row is marked as deleted and rewritten; its neighbours are not copied.
     current = merge_metrics(laboratory, "things")
     assert current["numTargetRowsUpdated"] == keys
     # Of the history, the version that ends and the one that begins.

@@ -117,7 +117,7 @@ class Delivery:
         return complete_transactions(self.delivered[kind], PARTITIONS)
 
 
-READ = ("events", "row_images", "outcome_counts", "message_counts", "gold.bank")
+READ = ("events", "row_images", "result_counts", "message_counts", "gold.bank")
 # What a commit is tested with; the soak takes all formats, also those without places.
 FEW = ("debezium_json",)
 

@@ -159,7 +159,7 @@ def test_an_append_adds_each_event_once(page_views):
     assert [row["event_id"] for row in rows] == ["a1", "a2", "a3", "a4", "b1", "b2"]
 
 
-def test_a_partitioned_table_is_made_anew_with_its_hook(page_views):
+def test_a_partitioned_table_is_rebuilt_with_its_hook(page_views):
     rows = page_views.query("select page, views from web.pages order by page")
     found = [tuple(row.values()) for row in rows]
     assert found == [("/", 4), ("/docs", 1), ("/prices", 1), ("end", 0)]

@@ -279,8 +279,8 @@ def complete(
     silver, bound, heard="cast(null as bigint)", floor="", is_by_time="false", version=-1, kept=""
 ):
     limits = f"('t', 's', {is_by_time}, '{floor}', {quoted(bound)}, {heard})"
-    outcomes = sql.outcomes_where(f"bronze_version >= {version}")
-    groups = silver.sql(sql.groups_of_changes(limits, f"({outcomes})", kept))
+    results = sql.results_where(f"bronze_version >= {version}")
+    groups = silver.sql(sql.groups_of_changes(limits, f"({results})", kept))
     groups.createOrReplaceTempView("groups_of_changes")
     rows = silver.sql(sql.complete_places()).collect()
     return Found(*rows[0][1:]) if rows else None
@@ -364,9 +364,9 @@ def test_a_partition_is_as_far_as_its_offsets_have_come(silver):
         ],
     )
 
-    outcomes = sql.outcomes_and_removed_messages("('t', 0), ('t', 1), ('t', 2)")
-    silver.sql(outcomes).createOrReplaceTempView("outcomes")
-    rows = silver.sql(sql.runs_of_offsets("outcomes", 2)).collect()
+    results = sql.results_and_removed_messages("('t', 0), ('t', 1), ('t', 2)")
+    silver.sql(results).createOrReplaceTempView("results")
+    rows = silver.sql(sql.runs_of_offsets("results", 2)).collect()
 
     def told(let_go_before):
         found = {}
@@ -400,16 +400,16 @@ def test_how_far_partitions_are_is_told_by_silver_or_by_what_is_new(silver):
     ]
     events(silver, rows)
     silver.sql(
-        "create or replace view silver.outcome_counts as select *, sequence as last_sequence, "
+        "create or replace view silver.result_counts as select *, sequence as last_sequence, "
         "struct(committed_at) as last_commit, ingested_at as last_ingested_at from silver.events"
     )
-    silver.sql(sql.outcomes_where("bronze_version > -1")).createOrReplaceTempView("new_outcomes")
+    silver.sql(sql.results_where("bronze_version > -1")).createOrReplaceTempView("new_results")
     expected = {
         Partition("t", 0, "maxwell", "10", SECOND, 3 * SECOND, SECOND, True),
         Partition("t", None, "maxwell", "12", 2 * SECOND, None, SECOND, True),
     }
-    for outcomes in (sql.all_outcomes(), "new_outcomes"):
-        found = silver.sql(sql.progress_of_partitions(outcomes)).collect()
+    for results in (sql.all_results(), "new_results"):
+        found = silver.sql(sql.progress_of_partitions(results)).collect()
         assert {Partition(*row) for row in found} == expected
 
 

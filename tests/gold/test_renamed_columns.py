@@ -159,7 +159,7 @@ def test_until_a_model_follows_values_and_rows_are_missing(orders):
         (4, None, "4.00"),
         (5, "A5", "5.00"),
     ]
-    # Both halves of the update of the key.
+    # Both rows of the update of the key.
     assert len(orders.lakehouse.query("select * from gold_storage.things_without_key")) == 2
     assert orders.now("sums", "id, sum") == [(1, 7), (2, None)]
 

@@ -21,8 +21,8 @@ from cdc_lakehouse.protection import Line, Protection
 
 ROWS = "select * from given"
 MERGED = Changes(3, keys="stored.`id` between 1 and 2")
-PARTIAL = Changes(3, 1, 1, True, MERGED.keys, is_partial=True, follows_moves=True)
-HALVES = replace(MERGED, has_halves=True)
+PARTIAL = Changes(3, 1, 1, True, MERGED.keys, is_partial=True, follows_keys=True)
+PAIRS = replace(MERGED, has_pairs=True)
 NEW = NewMessages(
     (Extent(("t", 0, 0), ("t", 0, 9)), Extent(("t", 0, 3), ("t", 0, 4))), True, True, True
 )
@@ -63,7 +63,7 @@ CHECKS = [
 ]
 
 
-def judged(kind, **options):
+def validated(kind, **options):
     """The plan of a model with rules of each kind and with a derived column."""
     yaml = node(kind, columns=VALUES)
     yaml["constraints"] += CHECKS
@@ -72,13 +72,17 @@ def judged(kind, **options):
     return replace(of, model=replace(of.model, row_rules=read_rules(yaml, ["id"], policies)))
 
 
-JUDGED = (judged("current_state"), judged("current_state", on_delete="flag"), judged("history"))
+VALIDATED = (
+    validated("current_state"),
+    validated("current_state", on_delete="flag"),
+    validated("history"),
+)
 
 
 def of_gold():
     """The statements of runs of gold: what renders each, and of which plan."""
     yield "versions_of_rows", (ROWS, NARROW, MERGED)
-    for each in JUDGED:
+    for each in VALIDATED:
         for view in each.views:
             yield view.statement, (each,)
     for each in (CURRENT, HISTORY, OTHER):
@@ -93,7 +97,7 @@ def of_gold():
         yield "partial_changes", (changes, each.model)
         yield "with_collisions", (pairs, each.model)
         yield "collisions", (pairs, each, PARTIAL)
-        yield "changes_of_moved_keys", (each.model,)
+        yield "changes_of_followed_keys", (each.model,)
         yield "with_followed_changes", (ROWS, each.model)
         yield "rows_of_touched_keys", (each, MERGED)
         rows = FeedRows(each.model)
@@ -103,7 +107,7 @@ def of_gold():
         for kind in ("snapshot", "nothing", "changes"):
             reading = FeedReading(rows, "gold_plain.things", "f1", kind, 3, 5)
             yield "rows_of_feed", (reading,)
-        for found in (MERGED, PARTIAL, HALVES):
+        for found in (MERGED, PARTIAL, PAIRS):
             yield "merge_plain_rows", (each, found)
             if each.model.is_history:
                 yield "changes_of_touched_keys", (ROWS, each, found)
@@ -122,9 +126,9 @@ def of_gold():
 
 def of_silver():
     yield "new_messages", ("silver.events", NEW)
-    yield "rows_settled_before", ("silver.events", NEW)
-    yield "resettle_messages", ("silver.events", ROWS)
-    yield "source_tables_settled_before", ()
+    yield "rows_processed_before", ("silver.events", NEW)
+    yield "reprocess_messages", ("silver.events", ROWS)
+    yield "source_tables_processed_before", ()
 
 
 def of_marts():

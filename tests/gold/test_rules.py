@@ -15,9 +15,9 @@ from yaml import safe_load
 
 from cdc_lakehouse.engine.change_feed import FeedRows
 from cdc_lakehouse.engine.columns import gold_columns
-from cdc_lakehouse.engine.judged_rows import JudgedRows, shown_columns
 from cdc_lakehouse.engine.plain_table import need_of
 from cdc_lakehouse.engine.rules import read_rules
+from cdc_lakehouse.engine.validated_rows import ValidatedRows, shown_columns
 from cdc_lakehouse.errors import LakehouseError
 
 pytestmark = pytest.mark.full
@@ -121,9 +121,9 @@ def test_the_columns_of_a_model_stand_as_in_its_yaml():
     made = replace(model(columns=columns), row_rules=read_rules(yaml, ["id"], "keep"))
     names = [column.name for column in shown_columns(made)]
     assert names[:6] == ["id", "name", "price", "quantity", "total", "z"]
-    assert JudgedRows(made).digest
+    assert ValidatedRows(made).digest
     # Every row of a model without rules is shown as it is stored.
-    assert JudgedRows(model()).digest == ""
+    assert ValidatedRows(model()).digest == ""
 
 
 def test_a_column_that_must_not_be_null_is_no_constraint_of_delta():
@@ -226,7 +226,7 @@ def laboratory(open_lakehouse, tmp_path_factory):
 # The rows as plain Python has them.
 
 
-def judged(row):
+def validated(row):
     """Return a row as gold shows it, the codes of its problems, and whether it is held."""
     name, quantity = row["name"], int(row["quantity"])
     fits = row["price"] != "abc"
@@ -292,7 +292,7 @@ def key(row):
 
 
 def of(rows, held):
-    return sorted((row for row, is_held in map(judged, rows) if is_held is held), key=key)
+    return sorted((row for row, is_held in map(validated, rows) if is_held is held), key=key)
 
 
 def assert_right(laboratory, source):
@@ -347,7 +347,7 @@ def test_what_breaks_a_rule_is_counted_and_warned_of(laboratory):
     found = laboratory.lakehouse.query(
         "select code, count(*) as n from gold_storage.things_problems group by code"
     )
-    rows = [judged(row)[0] for row in laboratory.source.rows.values()]
+    rows = [validated(row)[0] for row in laboratory.source.rows.values()]
     codes = [code for row in rows for code in row[-1]]
     assert {row["code"]: row["n"] for row in found} == {code: codes.count(code) for code in codes}
     said = laboratory.lakehouse.dbt("test", "-s", "things")

@@ -15,9 +15,9 @@ FILL = random.Random(350423)
 EVENTS = [
     "finds new messages",
     "names new_messages",
-    "names settled_shards",
+    "names processed_shards",
     "finds the latest changes",
-    "names outcomes",
+    "names results",
     "writes",
     "counts what was processed",
     "finds duplicates",

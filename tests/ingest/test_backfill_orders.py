@@ -21,7 +21,7 @@ from test_convergence import DATABASE, ENCODERS, gold_columns, gold_model
 pytestmark = pytest.mark.long
 SEED = int(os.environ["SEED"])
 PARTITIONS = 2
-TABLE = Table(partial=True, partial_moves=True)
+TABLE = Table(partial=True, partial_key_changes=True)
 # What a round brings of a delivery: `feed` and `archive`, from one share of the log to another.
 ORDERS = {
     "whole": [[("feed", 0, 1)]],
@@ -48,7 +48,7 @@ VIEWS = (
     "events",
     "row_images",
     "message_counts",
-    "outcome_counts",
+    "result_counts",
     "message_accounting",
     "conflicting_messages",
 )

@@ -76,7 +76,7 @@ def test_conservation_holds_after_disorder(disordered):
     assert {row["missing"] for row in accounting} == {0}
 
 
-def test_an_identity_that_is_landed_again_is_settled_once(disordered, tmp_path):
+def test_an_identity_that_is_landed_again_is_processed_once(disordered, tmp_path):
     before = {table: gold(disordered, table) for table in TABLES}
     count = "select count(*) as n from silver.events"
     events = disordered.query(count)

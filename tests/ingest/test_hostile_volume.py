@@ -336,7 +336,7 @@ def test_each_message_ends_in_one_kind(world, topic):
         f"select {columns} from silver.events where topic = '{topic}'"
     ):
         found.setdefault(row["offset"], []).append((row["kind"], row["reject_reason"]))
-    assert found == {offset: [outcome] for offset, (_, outcome) in enumerate(world.messages[topic])}
+    assert found == {offset: [result] for offset, (_, result) in enumerate(world.messages[topic])}
 
 
 def test_a_detail_is_short_and_says_what_to_do(world):

@@ -167,7 +167,7 @@ def test_line_files_keep_their_partition_and_changed_ones_land_again(lake):
 
 
 # What the steps of one file write, and under which numbers the lines are afterwards.
-ANEW = {
+REWRITTEN = {
     "overwritten": ([b"a\nb\n", b"c\nd\n"], {0: [b"a", b"b"], 1: [b"c", b"d"]}),
     "overwritten, longer": ([b"a\nb\n", b"c\nd\nb\n"], {0: [b"a", b"b"], 1: [b"c", b"d", b"b"]}),
     "grown": ([b"a\n", b"a\nb\n", b"a\nb\nc\n"], {0: [b"a", b"b", b"c"]}),
@@ -185,9 +185,9 @@ ANEW = {
 }
 
 
-def test_a_file_that_is_written_anew_has_places_of_its_own(lake):
+def test_a_file_that_is_rewritten_has_places_of_its_own(lake):
     """Each case is a topic; with and without compression, all files at the same moment."""
-    cases = ANEW | {f"{name}.gz": case for name, case in ANEW.items()}
+    cases = REWRITTEN | {f"{name}.gz": case for name, case in REWRITTEN.items()}
     for step in range(max(len(contents) for contents, _ in cases.values())):
         for topic, (contents, _) in cases.items():
             if step < len(contents):
@@ -590,7 +590,7 @@ def test_unrouted_messages_get_their_format_once_their_topic_has_a_route(lake, m
         "topic     format    messages",
         "--------  --------  --------",
         "it's new  drs_json         2",
-        "2 messages rerouted. Run `dbt build` next: it settles them.",
+        "2 messages rerouted. Run `dbt build` next: it processes them.",
     ]
     assert cli.main(["reroute"]) == 0
 

@@ -303,13 +303,13 @@ def test_a_topic_that_is_gone_is_named(lake, broker, topic):
 
 
 @pytest.mark.parametrize("messages", [2, 9])
-def test_a_topic_made_anew_is_refused(lake, broker, messages):
-    topic = broker.make_topic(f"anew.{messages}", messages=values(*range(5)))
+def test_a_recreated_topic_is_refused(lake, broker, messages):
+    topic = broker.make_topic(f"recreated.{messages}", messages=values(*range(5)))
     lake.ingest(topic)
     broker.delete_topic(topic)
     broker.make_topic(topic, messages=values(*range(messages)))
     with pytest.raises(
-        LakehouseError, match=f"The topic {topic} was deleted and made anew.*other name"
+        LakehouseError, match=f"The topic {topic} was deleted and recreated.*other name"
     ):
         lake.ingest(topic)
     (lake.checkpoint / "topic_ids.json").write_text("{}")
@@ -408,7 +408,7 @@ def test_a_damaged_checkpoint_is_recovered_from_bronze(lake, read_twice, kind):
         lake.ingest("read.twice")
     report = lake.ingest("read.twice", recover=True)
     assert lake.offsets("read.twice") == list(range(7))
-    assert any("The checkpoint was begun anew; the old one is" in note for note in report.notes)
+    assert any("The checkpoint was begun again; the old one is" in note for note in report.notes)
 
 
 def test_a_checkpoint_ahead_of_bronze_is_refused_until_it_is_recovered(lake, read_twice):

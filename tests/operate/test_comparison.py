@@ -188,19 +188,19 @@ def test_a_bare_decimal_keeps_its_digits(comparison):
     assert comparison.problems("many_digits") == []
 
 
-def test_an_update_that_moves_the_key_removes_the_old_row(comparison):
-    assert_right(comparison, "moved_key")
+def test_an_update_that_changes_the_key_removes_the_old_row(comparison):
+    assert_right(comparison, "key_change")
 
 
 def test_nothing_vanished_and_dbt_test_says_what_is_wrong(comparison):
     """The conservation tests pass, and the three findings are warnings that name themselves."""
     said = comparison.lakehouse.dbt(
-        *("test", "-s", "accounting_adds_up", "every_message_has_one_outcome"),
+        *("test", "-s", "accounting_adds_up", "every_message_has_one_result"),
         *("messages_are_not_rejected", "items"),
     )
     warned = {name.split("_items_")[0] for name, message in said.items() if "Got" in message}
     assert warned == {"messages_are_not_rejected", "changes_have_a_key", "values_fit_their_types"}
-    assert {"accounting_adds_up", "every_message_has_one_outcome"} <= set(said)
+    assert {"accounting_adds_up", "every_message_has_one_result"} <= set(said)
 
 
 def test_the_page_names_every_test_and_no_other():

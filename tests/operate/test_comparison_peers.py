@@ -20,7 +20,7 @@ class Peers:
         self.of_dbt = self.process.submit(dbt_with_merge, home).result()
 
     def stream(self, name, values="text"):
-        """Return the outcome of each run of the stream over a case, which runs once."""
+        """Return the result of each run of the stream over a case, which runs once."""
         if (name, values) not in self.streams:
             run = self.process.submit(stream_with_merge, self.home, name, values)
             self.streams[name, values] = run.result()
@@ -48,9 +48,9 @@ def test_what_cannot_be_read_is_dropped_silently(peers, name):
 @pytest.mark.parametrize("name", ["bad_number", "zero_date"])
 def test_a_bad_value_stops_the_stream_for_ever(peers, name):
     """The second run has the good message of the second batch to read, and never comes to it."""
-    outcomes = peers.stream(name)
-    assert len(outcomes) == 2
-    assert all("CAST_INVALID_INPUT" in outcome for outcome in outcomes)
+    results = peers.stream(name)
+    assert len(results) == 2
+    assert all("CAST_INVALID_INPUT" in result for result in results)
 
 
 @pytest.mark.parametrize("name", ["bad_number", "zero_date"])
@@ -87,7 +87,7 @@ def test_a_bare_decimal_read_as_text_loses_digits(peers):
     assert peers.stream("many_digits", "typed") == [[row(81, "exact", price=DIGITS)]]
 
 
-def test_a_moved_key_leaves_the_old_row(peers):
+def test_a_key_change_leaves_the_old_row(peers):
     both = [[row(91, "moves")], [row(91, "moves"), row(92, "moves")]]
-    assert peers.stream("moved_key") == both
-    assert peers.dbt("moved_key") == both
+    assert peers.stream("key_change") == both
+    assert peers.dbt("key_change") == both

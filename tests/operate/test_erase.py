@@ -281,9 +281,9 @@ def test_before_it_is_in_every_copy(lakehouse):
         assert any(part in path for path in in_all), part
 
 
-def test_what_is_not_settled_keeps_an_erasure_from_beginning(lakehouse):
+def test_what_is_not_processed_keeps_an_erasure_from_beginning(lakehouse):
     land(lakehouse, lakehouse.landing, 3, ("lab.people", {13: people("INSERT", 113, CARL)}))
-    with pytest.raises(LakehouseError, match=r"1 messages of bronze are not settled.*`dbt run`"):
+    with pytest.raises(LakehouseError, match=r"1 messages of bronze are not processed.*`dbt run`"):
         erase(lakehouse, "lab.people", id=PERSON)
     lakehouse.dbt("run", "-s", "events", *MODELS)
     lakehouse.dbt("test", "-s", "test_type:singular")
@@ -313,7 +313,7 @@ def test_a_dry_run_changes_nothing(lakehouse):
     said = erase(lakehouse, "lab.people", dry_run=True, id=PERSON)
     assert "bronze.messages: 12 rows would be removed (10 messages)" in said
     assert "silver.events: 9 rows would be removed" in said
-    assert "gold_storage.people_history would be built anew" in said
+    assert "gold_storage.people_history would be rebuilt" in said
     assert "accounts" not in said
     assert {table: lakehouse.query(f"describe history {table}") for table in TABLES} == before
     assert lakehouse.files() == files
@@ -323,9 +323,9 @@ def test_a_dry_run_changes_nothing(lakehouse):
 PLACES = [
     ("removal", "_delete", 1),
     ("bronze", "append_once", 1),
-    ("carry_out", "advance_watermark", 1),
+    ("carry_out", "advance_high_water_mark", 1),
     ("carry_out", "run_dbt", 1),
-    ("carry_out", "advance_watermark", 2),
+    ("carry_out", "advance_high_water_mark", 2),
     ("carry_out", "purge", 3),
     ("bronze", "append_once", 2),
 ]
@@ -357,7 +357,7 @@ def test_an_erasure_that_is_killed_anywhere_is_completed(lakehouse):
     assert (audit["operation"], audit["messages"]) == ("erase", 4)
     assert ACCOUNT not in audit["selection"] and "blake2b" in audit["selection"]
     lakehouse.dbt("test", "-s", "test_type:singular")
-    # Whole messages went: silver can be built anew, and is the same.
+    # Whole messages went: silver can be rebuilt, and is the same.
     events = (
         "select * except (loaded_at, is_late, bronze_version) from silver.events"
         " order by 1, 2, 3, 4"
@@ -445,7 +445,7 @@ def test_a_tombstone_younger_than_its_retention_stays(lakehouse):
     assert lakehouse.query(f"{tombstones} order by id") == [{"id": "neighbour-bert"}]
 
 
-def test_silver_is_not_built_anew_when_that_would_lose_rows(lakehouse):
+def test_silver_is_not_rebuilt_when_that_would_lose_rows(lakehouse):
     (said,) = lakehouse.dbt("run", "--full-refresh", "-s", "events", fails=True)
     assert "4 of its rows" in said and "LAKEHOUSE_LOSE_REMOVED=yes" in said
 

@@ -29,7 +29,7 @@ select id, name, _sequence from {{ ref('things') }}
     "thing_totals": """{{ config(materialized='table', schema='marts') }}
 select count(*) as things, max(name) as last_name from {{ ref('things') }}
 """,
-    # Never built anew, and without what tells its rows apart.
+    # Never rebuilt, and without what tells its rows apart.
     "thing_names": """{{ config(materialized='incremental', file_format='delta', schema='marts',
     full_refresh=false) }}
 select name from {{ ref('things') }}
@@ -136,7 +136,7 @@ def test_what_can_be_cleaned_is_and_all_else_is_named(lakehouse):
     lines, is_complete = lakehouse.process.submit(
         _erase, "lab.things", [{"id": PERSON}], True
     ).result()
-    assert "marts.thing_append would be built anew" in lines
+    assert "marts.thing_append would be rebuilt" in lines
     assert "kept.thing_versions: 2 rows would be removed" in lines
     assert "second.copied: 1 rows would be removed" in lines
     expected = named(lines)

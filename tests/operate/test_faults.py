@@ -251,8 +251,8 @@ def test_a_clock_that_jumps_changes_nothing(laboratory):
                 set_clock_of_commits(laboratory, days)
     log = laboratory.lakehouse.home / "warehouse" / "bronze.db" / "messages" / "_delta_log"
     assert not (log / f"{0:020}.json").exists()  # else nothing was dropped
-    laboratory.lakehouse.dbt("run", "-s", "message_counts", "outcome_counts", "message_accounting")
-    laboratory.lakehouse.dbt("test", "-s", "every_message_has_one_outcome", "accounting_adds_up")
+    laboratory.lakehouse.dbt("run", "-s", "message_counts", "result_counts", "message_accounting")
+    laboratory.lakehouse.dbt("test", "-s", "every_message_has_one_result", "accounting_adds_up")
 
 
 def damage(path):

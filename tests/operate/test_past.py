@@ -22,6 +22,7 @@ from cdc_lakehouse.bronze.ledger import (
     refuse_other_ledger,
     unlanded,
 )
+from cdc_lakehouse.delta.high_water_mark import EPOCH, mark_of
 from cdc_lakehouse.delta.log import last_checksum, last_commit
 from cdc_lakehouse.delta.past import (
     Mark,
@@ -33,7 +34,6 @@ from cdc_lakehouse.delta.past import (
     read_note,
     why_not_of_past,
 )
-from cdc_lakehouse.delta.watermark import GENERATION, mark_of
 from cdc_lakehouse.engine import rebuilds
 from cdc_lakehouse.engine.window import refuse_restored
 from cdc_lakehouse.errors import LakehouseError
@@ -414,7 +414,7 @@ def test_rows_are_kept_unless_some_were_taken_or_put_back(events):
 def test_a_gold_table_is_of_the_past_of_silver():
     at = Mark(7, 7, "a")
     assert rebuilds.why_not_of_past(Mark(7, 7, "a"), at) is None
-    assert rebuilds.why_not_of_past(Mark(GENERATION + 7, GENERATION + 7, "a"), at) is None
+    assert rebuilds.why_not_of_past(Mark(EPOCH + 7, EPOCH + 7, "a"), at) is None
     assert rebuilds.why_not_of_past(Mark(7, 7), at) is None
     assert rebuilds.why_not_of_past(Mark(6, 6, "b"), at) is None
     assert "was another one" in rebuilds.why_not_of_past(Mark(7, 7, "b"), at)

@@ -39,7 +39,7 @@ def test_it_says_what_silver_and_then_gold_do_with_news(laboratory):
     before = files_and_commits(laboratory)
     said = plan(laboratory, "silver.events")
     assert said.splitlines()[0] == (
-        "silver.events: appends the outcomes of commit 2 of bronze.messages; formats dts_canal"
+        "silver.events: appends the results of commit 2 of bronze.messages; formats dts_canal"
     )
     assert "bronze.messages read to 2" in said
     assert plan(laboratory, "gold.things").startswith("gold.things: nothing new")
@@ -63,12 +63,12 @@ def test_it_says_what_silver_and_then_gold_do_with_news(laboratory):
     assert laboratory.rows("id, name") == [(1, "c"), (2, "b")]
 
 
-def test_it_says_why_a_table_is_built_anew(laboratory):
+def test_it_says_why_a_table_is_rebuilt(laboratory):
     write_models(laboratory.lakehouse.project, {"things": "on_delete='flag'"})
     commits = len(laboratory.history())
     said = plan(laboratory, "gold.things").splitlines()
-    assert said[0] == "gold.things: is built anew from all commits of bronze.messages up to 2"
-    assert said[1].endswith("built anew: its SQL, its key or its options have changed")
+    assert said[0] == "gold.things: is rebuilt from all commits of bronze.messages up to 2"
+    assert said[1].endswith("rebuilt: its SQL, its key or its options have changed")
     assert len(laboratory.history()) == commits
     assert "_is_deleted" not in laboratory.lakehouse.query("select * from gold.things")[0]
     write_models(laboratory.lakehouse.project)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.full
 
 MODELS = {"things": "change_feed=true", "things_history": "materialized='history'"}
 RUN = ("run", "-s", "+message_accounting", "row_images", *MODELS)
-SUMMED = ("every_message_has_one_outcome", "accounting_adds_up", "identities_have_one_content")
+SUMMED = ("every_message_has_one_result", "accounting_adds_up", "identities_have_one_content")
 
 
 def _forget_tables():
@@ -111,7 +111,7 @@ class Things(Laboratory):
 
 def prepare(project):
     write_models(project, MODELS)
-    for name in ("message_counts", "outcome_counts"):  # which then keep what they sum up each time
+    for name in ("message_counts", "result_counts"):  # which then keep what they sum up each time
         model = project / "models" / "silver" / f"{name}.sql"
         text = model.read_text().replace("='summary'", "='summary', keeps_after_bytes=0")
         model.write_text(text)
@@ -219,7 +219,7 @@ def test_summaries_are_right_whatever_goes_back(things):
     things.put_back("silver.events")
     things.lakehouse.dbt("run", "-s", "+message_accounting")
     things.run("twenty-fifth")
-    things.restore("silver.outcome_counts_kept")
+    things.restore("silver.result_counts_kept")
     things.run("twenty-sixth")
 
 

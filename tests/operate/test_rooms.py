@@ -26,7 +26,7 @@ LEVELS = (
     },
     {f"{PACKAGE}.protection": "seeds/protected_columns.csv: hashed, masked, dropped columns"},
     {f"{PACKAGE}.runtime": "paths, locks, settings and sessions of Spark, Java and its jars"},
-    {f"{PACKAGE}.delta": "what only Delta knows: its log, its files, columns, the watermark"},
+    {f"{PACKAGE}.delta": "what only Delta knows: its log, its files, columns, the high-water mark"},
     {f"{PACKAGE}.bronze": "tables of the messages as they came, changes and removals of them"},
     {
         f"{PACKAGE}.ingest": "landing messages from files and Kafka, each once",

@@ -91,7 +91,7 @@ def test_what_has_landed_is_built_tested_and_shown(shop):
     code, out = shop.run("--test", "--show", name="first")
     assert code == 0, out
     assert "1 topics, 1 messages" in out
-    assert "PASS every_message_has_one_outcome" in out
+    assert "PASS every_message_has_one_result" in out
     assert re.search(r"^gold\.things +1 ", out, re.MULTILINE)
     *_, blank, table, report, sql, own = out.splitlines()
     assert own == "Your own: lakehouse init ../NAME"
@@ -105,9 +105,7 @@ def test_what_has_landed_is_built_tested_and_shown(shop):
 def test_without_options_no_test_runs_and_nothing_is_shown(shop):
     code, out = shop.run(name="second")
     assert code == 0, out
-    assert (
-        "every_message_has_one_outcome" not in out and "gold.things" not in out.split("Done. ")[1]
-    )
+    assert "every_message_has_one_result" not in out and "gold.things" not in out.split("Done. ")[1]
     assert shop.names() == ["first", "second"]
 
 

@@ -16,7 +16,7 @@ from dbt.cli.main import dbtRunner
 from shop import TABLES, as_expected, expected_rows
 
 from cdc_lakehouse.delta.statements import settings
-from cdc_lakehouse.engine.judged_rows import RULES
+from cdc_lakehouse.engine.validated_rows import RULES
 from cdc_lakehouse.package import BUILT_BY, RELEASE
 
 pytestmark = pytest.mark.full

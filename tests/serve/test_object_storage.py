@@ -156,7 +156,7 @@ def test_of_two_machines_one_writes(lake, s3, name, command, code, said):
 
 @pytest.mark.long
 def test_what_this_machine_keeps_may_be_deleted(lake):
-    """Its metastore, too: the tables are named anew."""
+    """Its metastore, too: the tables are named again."""
     before = lake.names()
     shutil.rmtree(lake.project / ".lakehouse")
     lake.send("after")

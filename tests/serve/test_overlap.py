@@ -72,7 +72,7 @@ class Overlap:
         """Begin a dbt run in the process that holds the metastore; return its future."""
         return self.lakehouse.process.submit(_dbt, ("run", "-s", *NODES))
 
-    def settle(self):
+    def process_rest(self):
         """Land and run what is left; return the names of the things and the messages of bronze."""
         self.lakehouse.ingest(self.landing)
         self.lakehouse.dbt("run", "-s", *NODES)
@@ -136,7 +136,7 @@ def test_a_second_dbt_and_a_query_are_refused_while_a_run_holds_the_tables(overl
         overlap.assert_refused(module, *arguments, holder=holder, remedy="wait for it to end")
     succeeded, _, errors = first.result()
     assert succeeded, errors
-    assert overlap.settle() == {"second": len(THINGS)}
+    assert overlap.process_rest() == {"second": len(THINGS)}
 
 
 def test_a_second_ingest_is_refused_and_the_first_is_not_disturbed(overlap):
@@ -154,11 +154,11 @@ def test_a_second_ingest_is_refused_and_the_first_is_not_disturbed(overlap):
     finally:
         first.kill()
     assert "1 messages" in first.said
-    assert overlap.settle() == {"third": len(THINGS)}
+    assert overlap.process_rest() == {"third": len(THINGS)}
 
 
 def test_an_ingest_during_a_dbt_run_takes_nothing_from_either(overlap):
-    """Whatever of it the run reads, the next one settles the rest."""
+    """Whatever of it the run reads, the next one processes the rest."""
     overlap.put(*overlap.generation("fourth"))
     overlap.lakehouse.ingest(overlap.landing)
     overlap.put(*overlap.generation("fifth"))
@@ -171,9 +171,9 @@ def test_an_ingest_during_a_dbt_run_takes_nothing_from_either(overlap):
         ingest.kill()
     succeeded, _, errors = run_of_dbt.result()
     assert succeeded, errors
-    assert overlap.settle() == {"fifth": len(THINGS)}
+    assert overlap.process_rest() == {"fifth": len(THINGS)}
     overlap.lakehouse.dbt("run", "-s", "message_accounting")
-    overlap.lakehouse.dbt("test", "-s", "every_message_has_one_outcome", "accounting_adds_up")
+    overlap.lakehouse.dbt("test", "-s", "every_message_has_one_result", "accounting_adds_up")
 
 
 def test_a_reroute_during_an_ingest_routes_each_message_once(overlap):
@@ -192,7 +192,7 @@ def test_a_reroute_during_an_ingest_routes_each_message_once(overlap):
     finally:
         ingest.kill()
         reroute.kill()
-    overlap.settle()
+    overlap.process_rest()
     routed = (
         "select format, count(*) as n from bronze.messages where topic = 'later.things' group by 1"
     )
@@ -232,7 +232,7 @@ def reader(overlap):
 @pytest.mark.parametrize("truncated", [False, True])
 def test_a_reader_sees_the_table_before_or_after_a_merge(overlap, reader, tmp_path, truncated):
     """All rows change, in one commit: a read that mixes two states has two names, or too few."""
-    before = overlap.settle()
+    before = overlap.process_rest()
     name = f"seventh, truncated: {truncated}"
     overlap.put(*overlap.generation(name, truncated))
     overlap.lakehouse.ingest(overlap.landing)
@@ -255,7 +255,7 @@ def test_a_reader_sees_the_table_before_or_after_a_merge(overlap, reader, tmp_pa
         assert reads == sorted(reads, key=states.index), "a read saw an older state than one before"
         assert reads[-1] == states[1]
     SAID.append(f"readers beside a merge: {len(seen)} reads by name, {len(stored)} by path")
-    assert overlap.settle() == {name: len(THINGS)}
+    assert overlap.process_rest() == {name: len(THINGS)}
 
 
 @contextmanager
@@ -286,7 +286,7 @@ def test_another_program_cannot_open_the_metastore_of_a_run(overlap):
     with derby(overlap.home, "metastore_db") as client:
         said, _ = client.communicate("exit;\n")
     assert "Another instance of Derby may have already booted the database" in said
-    assert sum(overlap.settle().values()) == len(THINGS)
+    assert sum(overlap.process_rest().values()) == len(THINGS)
 
 
 def test_a_metastore_that_another_program_has_open_is_refused(overlap, tmp_path):

@@ -1,4 +1,4 @@
-"""What a run leaves of how far it has come in each source table, and of what it has settled."""
+"""What a run leaves of how far it has come in each source table, and of what it has processed."""
 
 import pytest
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.full
 TOPIC = "lab.things"
 NAMES = (
     "accounting_adds_up",
-    "every_message_has_one_outcome",
+    "every_message_has_one_result",
     "identities_have_one_content",
     "sequences_have_one_content",
 )
@@ -121,14 +121,14 @@ def test_only_what_is_new_is_looked_at(tested):
 
 
 @pytest.mark.long
-def test_what_was_delivered_before_has_its_outcome(tested):
+def test_what_was_delivered_before_has_its_result(tested):
     tested.deliver((2, 20, "first"), (6, 60, "second"), (8, 80, "third"))
     tested.run()
     assert tested.failing() == []
 
 
 @pytest.mark.long
-def test_an_outcome_too_many_is_found_until_it_is_gone(tested):
+def test_a_result_too_many_is_found_until_it_is_gone(tested):
     tested.deliver((9, 90, "fourth"))
     tested.run()
     row = "silver.events where topic = 'lab.things' and offset = 9"

@@ -151,7 +151,7 @@ def test_another_format_has_the_same_pseudonym(lab):
 
 def test_messages_that_are_processed_again_get_the_same_pseudonyms(lab):
     before = lab.rows()
-    code, _, said = lab.lakehouse.command("replay", "--settled", "--topic", "lab.things")
+    code, _, said = lab.lakehouse.command("replay", "--processed", "--topic", "lab.things")
     assert code == 0, said
     lab.lakehouse.dbt("run", "-s", "events", "row_images", "things")
     assert lab.rows() == before
@@ -161,10 +161,10 @@ def test_a_new_line_is_applied_to_all_rows(lab):
     write_lines(lab.lakehouse.project, LINES + "crm,,customers,phone,hash,silver\n")
     lab.lakehouse.dbt("run", "-s", "events", "row_images", "customers", "things")
     log = lab.log_of_run()
-    assert "silver.events is built anew: other columns are protected than before" in log
+    assert "silver.events is rebuilt: other columns are protected than before" in log
     phones = lab.lakehouse.query("select phone from gold.customers where id = 4")
     assert phones == [{"phone": pseudonym("+49 221 5550100")}]
-    assert "gold_storage.things is built anew" not in log
+    assert "gold_storage.things is rebuilt" not in log
 
 
 def test_a_changed_line_of_gold_is_refused_until_its_view_is_made(lab):

@@ -162,14 +162,14 @@ def test_only_lines_below_those_that_count_can_be_applied_to_stored_rows(read):
     assert lines_done(old, "") is None
 
 
-def test_a_table_is_built_anew_or_gets_new_lines_where_that_would_lose_rows(read):
+def test_a_table_is_rebuilt_or_gets_new_lines_where_that_would_lose_rows(read):
     first = read(HEADER + "crm,,customers,email,hash,silver\n").text()
 
     def decide(stored, wanted, lost):
         return decide_build("events", False, {}, {}, [], LostRows(lost), (stored, wanted))
 
     assert decide(first, first, 0) == Build(exists=True)
-    assert decide("", first, 0).rebuild and "built anew" in decide("", first, 0).said
+    assert decide("", first, 0).rebuild and "rebuilt" in decide("", first, 0).said
     assert decide("", first, 7).done == 0 and not decide("", first, 7).rebuild
     with pytest.raises(LakehouseError, match="7 of them"):
         decide(first, "", 7)

@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from corpora import moves, reports
+from corpora import key_changes, reports
 from encoders import debezium_sources
 from laboratory import change
 from shop import as_text, write_messages
@@ -81,7 +81,7 @@ def add_routes(project):
     )
     routes = [f"{report['name']},{report['route']}" for report in REPORTS]
     routes += [
-        *(f"{name},{line}" for name, line in moves.ROUTES.items()),
+        *(f"{name},{line}" for name, line in key_changes.ROUTES.items()),
         "house,house",
         "globs.*,dts_canal,America/New_York",
         "*.route,dts_canal,Asia/Shanghai",
@@ -106,7 +106,7 @@ def land(folder):
     """Write each report's messages below a landing folder."""
     write_messages(folder / "house" / "0.parquet", [("house", 0, 0, b"hello")])
     write_messages(folder / "globs" / "0.parquet", [("globs.route", 0, 0, seen_at_eight())])
-    land_moves(folder, 0)
+    land_key_changes(folder, 0)
     for report in REPORTS:
         name, path = report["name"], folder / report["name"]
         if "file" in report:
@@ -126,10 +126,10 @@ def write_keyed(path, topic, messages, first_offset=0):
     pq.write_table(table.set_column(place, "key", [keys]), path)
 
 
-def land_moves(folder, part):
-    """Write a part of the logs of rows whose keys move."""
-    for format_name, name in moves.NAMES.items():
-        messages = enumerate(moves.parts(format_name)[part], start=1_000 * part)
+def land_key_changes(folder, part):
+    """Write a part of the logs of rows whose keys change."""
+    for format_name, name in key_changes.NAMES.items():
+        messages = enumerate(key_changes.parts(format_name)[part], start=1_000 * part)
         rows = [(name, 0, offset, text.encode()) for offset, text in messages]
         write_messages(folder / f"{name}-{part}.parquet", rows)
 
@@ -164,16 +164,16 @@ def lakehouse(request, open_lakehouse, tmp_path_factory):
             (model,) = lakehouse.project.glob(f"models/gold/*/{report['name']}.sql")
             config = f"{{{{ config({report['gold']['config']}) }}}}\n\n"
             model.write_text(config + model.read_text())
-    for name in moves.NAMES.values():
+    for name in key_changes.NAMES.values():
         gold.add(find_table(tables, f"`shop`.`{name}`"), name=name, history=True)
         model = lakehouse.project / "models" / "gold" / "shop" / f"{name}.sql"
         model.write_text("{{ config(change_feed=true) }}\n\n" + model.read_text())
-    lakehouse.dbt("run", "-s", *(report["name"] for report in added), *models_of_moves())
+    lakehouse.dbt("run", "-s", *(report["name"] for report in added), *models_of_key_changes())
     return lakehouse
 
 
-def models_of_moves():
-    return [name + kind for name in moves.NAMES.values() for kind in ("", "_history")]
+def models_of_key_changes():
+    return [name + kind for name in key_changes.NAMES.values() for kind in ("", "_history")]
 
 
 def was_added(gold, tables, report):
@@ -190,7 +190,7 @@ def was_added(gold, tables, report):
 
 
 @pytest.fixture(scope="module")
-def outcomes(lakehouse):
+def results(lakehouse):
     """Return the rows of silver.events by topic and offset."""
     rows = lakehouse.query("select * from silver.events order by topic, offset, row_number")
     found = {}
@@ -210,8 +210,8 @@ def agrees(found, expected):
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=NAMES)
-def test_messages_with_the_trait_become_what_the_document_says(outcomes, report):
-    found = outcomes[report["name"]]
+def test_messages_with_the_trait_become_what_the_document_says(results, report):
+    found = results[report["name"]]
     assert sorted(found) == list(range(len(report["expected"])))
     for offset, rows in enumerate(report["expected"]):
         assert len(found[offset]) == len(rows), found[offset]
@@ -241,8 +241,8 @@ def test_gold_is_the_table_of_the_source(lakehouse, report):
 @pytest.mark.parametrize(
     "report", [report for report in REPORTS if "order" in report], ids=lambda report: report["name"]
 )
-def test_places_are_in_the_order_of_the_source(outcomes, report):
-    found = outcomes[report["name"]]
+def test_places_are_in_the_order_of_the_source(results, report):
+    found = results[report["name"]]
     places = [found[offset][0]["sequence"] for offset in report["order"]]
     assert places == sorted(set(places)), places
 
@@ -257,18 +257,18 @@ def test_rows_of_one_snapshot_that_share_a_key_are_named(lakehouse):
 
 @pytest.fixture(scope="module")
 def moved(lakehouse, tmp_path_factory):
-    """The lakehouse with the second part of the logs of rows whose keys move."""
-    landing = tmp_path_factory.mktemp("moves-landing")
-    land_moves(landing, 1)
+    """The lakehouse with the second part of the logs of rows whose keys change."""
+    landing = tmp_path_factory.mktemp("key-changes-landing")
+    land_key_changes(landing, 1)
     lakehouse.ingest(landing)
-    lakehouse.dbt("run", "-s", "events", *models_of_moves())
+    lakehouse.dbt("run", "-s", "events", *models_of_key_changes())
     return lakehouse
 
 
-@pytest.mark.parametrize("format_name", moves.NAMES)
+@pytest.mark.parametrize("format_name", key_changes.NAMES)
 def test_rows_that_move_along_in_one_commit_are_right_at_every_moment(moved, format_name):
-    name, commits = moves.NAMES[format_name], moves.MOVES[format_name]
-    states = moves.rows_after(commits)
+    name, commits = key_changes.NAMES[format_name], key_changes.KEY_CHANGES[format_name]
+    states = key_changes.rows_after(commits)
 
     def rows(query):
         return [tuple(row.values()) for row in moved.query(query)]
@@ -277,9 +277,9 @@ def test_rows_that_move_along_in_one_commit_are_right_at_every_moment(moved, for
     now = sorted(states[-1].items())
     assert rows(f"select {row} from gold.{name} order by id") == now
     history = f"select {row}, valid_from, valid_to from gold.{name}_history order by id, valid_from"
-    assert rows(history) == moves.versions(commits)
+    assert rows(history) == key_changes.versions(commits)
     for commit, state in enumerate(states):
-        moment = f"timestamp '{moves.at(commit)}'"
+        moment = f"timestamp '{key_changes.at(commit)}'"
         for call in (f"as_of({moment})", f"as_known({moment}, current_timestamp())"):
             found = rows(f"select {row} from gold.{name}_{call} order by id")
             assert found == sorted(state.items()), call
@@ -309,7 +309,7 @@ def test_columns_that_are_gone_and_values_that_are_not_known_are_named(lakehouse
 
 
 def test_a_delete_in_a_later_run_gives_its_row_to_the_insert(lakehouse, tmp_path):
-    """Each half of the move, and the row that it takes its value from, in a run of its own."""
+    """Each row of the key change, and the row that it takes its value from, in a run of its own."""
     name = "gk03_toast_of_no_known_row"
     source = {"connector": "postgresql", "db": "app", "schema": "public", "table": name}
     deleted = {"before": {"id": 1, "body": None, "v": None}, "after": None, "op": "d"}
@@ -347,8 +347,8 @@ def test_a_key_of_which_two_source_tables_have_a_row_is_found(lakehouse):
     assert lakehouse.query(shared_keys("things", [["id"]], [moved, beside])) == []
 
 
-def test_a_format_gives_its_columns_in_any_order(outcomes):
-    (row,) = outcomes["house"][0]
+def test_a_format_gives_its_columns_in_any_order(results):
+    (row,) = results["house"][0]
     assert (row["before"], row["after"]) == (None, {"word": "hello"})
     assert (row["database_name"], row["table_name"], row["schema_name"]) == ("house", "words", None)
 
@@ -370,9 +370,9 @@ def test_a_format_without_a_column_of_the_contract_is_named_with_it(lakehouse, t
     ]
 
 
-def test_of_equally_literal_globs_silver_takes_the_line_that_the_ingest_takes(outcomes):
+def test_of_equally_literal_globs_silver_takes_the_line_that_the_ingest_takes(results):
     """The first in the alphabet, `*.route`: eight o'clock in Shanghai is midnight in UTC."""
-    (row,) = outcomes["globs.route"][0]
+    (row,) = results["globs.route"][0]
     assert row["after"]["seen_at"] == "2026-01-01 00:00:00"
 
 
@@ -390,7 +390,7 @@ def test_a_run_reads_the_routes_as_the_file_has_them_now(lakehouse, tmp_path):
     ) == [{"kind": "row_change", "seen_at": "2026-01-01 00:00:00"}]
 
 
-CONSERVATION = ("every_message_has_one_outcome", "accounting_adds_up")
+CONSERVATION = ("every_message_has_one_result", "accounting_adds_up")
 
 
 def test_a_run_on_a_part_of_the_sources_reads_nothing(lakehouse, tmp_path):
@@ -408,8 +408,8 @@ def test_a_run_on_a_part_of_the_sources_reads_nothing(lakehouse, tmp_path):
 
 
 @pytest.mark.long
-def test_a_message_without_an_outcome_fails_the_tests_of_conservation(lakehouse):
-    lakehouse.dbt("run", "-s", "message_counts", "outcome_counts", "message_accounting")
+def test_a_message_without_a_result_fails_the_tests_of_conservation(lakehouse):
+    lakehouse.dbt("run", "-s", "message_counts", "result_counts", "message_accounting")
     lakehouse.dbt("test", "-s", *CONSERVATION)
     # The last message of one partition, and all that a topic has.
     for lost in ("topic = 'house' and offset = 2", "topic = 'j40_framing'"):
@@ -418,7 +418,7 @@ def test_a_message_without_an_outcome_fails_the_tests_of_conservation(lakehouse)
         assert {error.partition(":")[0] for error in errors} == {*CONSERVATION}
     code, said, _ = lakehouse.command("replay", "--topic", "house", "--offsets", "0-2")
     assert (code, "1 messages replayed" in said) == (0, True)
-    code, said, _ = lakehouse.command("replay", "--reason", "no_outcome")
+    code, said, _ = lakehouse.command("replay", "--reason", "no_result")
     assert (code, "13 messages replayed" in said) == (0, True)
     lakehouse.dbt("run", "-s", "events")
     lakehouse.dbt("test", "-s", *CONSERVATION)

@@ -356,7 +356,7 @@ def test_models_of_silver_can_be_looked_at_outside_a_run_and_nothing_is_written(
         names = [row for layer in layers for row in sample.query(f"show tables in {layer}")]
         return names, sorted((sample.home / "warehouse").glob("*/*/_delta_log/*.json"))
 
-    def outcomes(rows):
+    def results(rows):
         names = ("topic", "partition", "offset", "row_number", "kind")
         return {tuple(str(row[name]) for name in names) for row in rows}
 
@@ -366,9 +366,9 @@ def test_models_of_silver_can_be_looked_at_outside_a_run_and_nothing_is_written(
 
     events = sample.query("select * from silver.events")
     assert len(shown["messages"]) == len(sample.query("select 1 from bronze.messages"))
-    assert outcomes(shown["events"]) == outcomes(events)
+    assert results(shown["events"]) == results(events)
     canal = [row for row in events if row["format"] == "dts_canal"]
-    assert outcomes(shown["dts_canal"]) == outcomes(canal)
+    assert results(shown["dts_canal"]) == results(canal)
     assert shown["earlier_shards"] == []
     assert len(shown["row_images"]) == len(sample.query("select 1 from silver.row_images"))
     assert {row["id"] for row in shown["orders"]} >= {1001, 1003}
@@ -376,7 +376,7 @@ def test_models_of_silver_can_be_looked_at_outside_a_run_and_nothing_is_written(
 
 
 def _plans_of_formats():
-    """Return the plans by which the messages of each format that bronze holds become outcomes."""
+    """Return the plans by which the messages of each format that bronze holds become results."""
     from dbt.cli.main import dbtRunner
 
     from dbt.adapters.lakehouse.connections import root_session

@@ -11,7 +11,7 @@ from cdc_lakehouse.runtime.locks import hold
 # Every message is delivered at two offsets; the parts overlap by a third.
 SEED, PARTS = 350423, 2
 TOPICS = ("shop.orders", "crm.customers")
-RUN = ("run", "-s", "events", "message_counts", "outcome_counts", "column_shapes")
+RUN = ("run", "-s", "events", "message_counts", "result_counts", "column_shapes")
 
 pytestmark = pytest.mark.long
 
@@ -50,14 +50,14 @@ def commits(lakehouse, name):
     return lakehouse.query(f"describe history silver.{name}_kept")
 
 
-def test_a_run_that_finds_nothing_keeps_nothing_anew(lake):
+def test_a_run_that_finds_nothing_keeps_nothing_again(lake):
     before = lake.files()
     lake.dbt(*RUN)
     assert lake.files() == before
 
 
 def test_one_small_file_is_kept(lake):
-    for name in ("message_counts", "outcome_counts", "column_shapes"):
+    for name in ("message_counts", "result_counts", "column_shapes"):
         (row,) = lake.query(f"describe detail silver.{name}_kept")
         assert row["numFiles"] == 1
 
@@ -67,7 +67,7 @@ def test_little_is_not_kept_at_once(lake, tmp_path):
     project = lake.project / "dbt_project.yml"
     text = project.read_text()
     project.write_text(text.replace("keeps_after_bytes: 0", "keeps_after_bytes: 1000000"))
-    before = [len(commits(lake, name)) for name in ("message_counts", "outcome_counts")]
+    before = [len(commits(lake, name)) for name in ("message_counts", "result_counts")]
     write_messages(tmp_path / "more.parquet", [("lab.more", 0, 7, b"?"), ("lab.more", 0, 9, b"?")])
     lake.ingest(tmp_path)
     lake.dbt(*RUN)
@@ -77,7 +77,7 @@ def test_little_is_not_kept_at_once(lake, tmp_path):
         " where topic = 'lab.more'"
     )
     assert row == {"messages": 2, "rejected": 2, "missing_offsets": 1}
-    assert [len(commits(lake, name)) for name in ("message_counts", "outcome_counts")] == before
+    assert [len(commits(lake, name)) for name in ("message_counts", "result_counts")] == before
     project.write_text(text)
 
 
@@ -109,11 +109,11 @@ def test_rows_that_a_person_deletes(lake):
 
 
 def test_another_query_forgets_what_was_kept(lake):
-    model = lake.project / "models" / "silver" / "outcome_counts.sql"
+    model = lake.project / "models" / "silver" / "result_counts.sql"
     model.write_text(f"{model.read_text()}-- counted otherwise\n")
     before = check_summaries(lake)
-    lake.query("update silver.outcome_counts_kept set outcomes = outcomes + 1")
-    with pytest.raises(AssertionError, match="outcome_counts"):
+    lake.query("update silver.result_counts_kept set results = results + 1")
+    with pytest.raises(AssertionError, match="result_counts"):
         check_summaries(lake)
     lake.dbt(*RUN)
     assert check_summaries(lake) == before

@@ -621,7 +621,7 @@ DRS_NEW = {
     "id": "104",
 }
 DRS = {
-    # The update moves the key, and the table's name ends with a blank.
+    # The update changes the key, and the table's name ends with a blank.
     "drs_json/1_update.json": row_change(
         "update",
         "test01|test ",
@@ -825,7 +825,7 @@ TEXTS_OF_TIMES = ", ".join(
 
 
 @pytest.fixture(scope="module")
-def outcomes(landed):
+def results(landed):
     """The rows of silver.events by the name of the sample that they come from."""
     names = {offset: name for name, offset in landed.offsets.items()}
     rows = landed.query(
@@ -869,8 +869,8 @@ def test_a_corrected_sample_only_leaves_out_what_is_no_json(path):
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_a_sample_becomes_what_the_document_says(outcomes, name):
-    found, expected = outcomes.get(name, []), EXPECTED[name]
+def test_a_sample_becomes_what_the_document_says(results, name):
+    found, expected = results.get(name, []), EXPECTED[name]
     assert [row["row_number"] for row in found] == list(range(len(expected)))
     for row, sought in zip(found, expected, strict=True):
         assert differences(stated(row), stated(sought)) == {}
@@ -897,6 +897,6 @@ def test_an_update_in_two_messages_is_one_row_change(landed):
 def test_the_views_show_every_sample_that_is_a_change(landed):
     kinds = [row["kind"] for rows in EXPECTED.values() for row in rows]
     count = "select count(*) as n from silver."
-    # Two halves of an update are one; the two printed DELETEs of DTS Canal differ in content.
+    # A before/after pair is one change; the two printed DELETEs of DTS Canal differ in content.
     assert landed.query(f"{count}row_changes")[0]["n"] == kinds.count("row_change") - 1
     assert landed.query(f"{count}schema_changes")[0]["n"] == kinds.count("schema_change")

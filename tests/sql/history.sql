@@ -73,8 +73,8 @@ from (
 with _changes as (
     select * from touched_changes
 ),
--- The removed half of an update removes nothing where the other half has the same key.
-judged as (
+-- The row before of a pair removes nothing where the row after has the same key.
+marked as (
     select
     *,
     _is_replaced and not bool_and(_is_replaced) over (
@@ -83,7 +83,7 @@ judged as (
     from _changes
 ),
 changed as (
-    select * from judged
+    select * from marked
     where not _is_overruled
 ),
 whole as (

@@ -150,7 +150,7 @@ CASES = {
         [[change("INSERT", 10, item(81, "exact", price=DIGITS))]],
         [[row(81, "exact", price=DIGITS)]],
     ),
-    "moved_key": Case(
+    "key_change": Case(
         [
             [change("INSERT", 10, item(91, "moves"))],
             [change("UPDATE", 20, item(92, "moves"), '{"id":91}')],

@@ -66,7 +66,7 @@ class Table:
     key: tuple = ID
     # Whether updates and deletes carry some of the columns only; and updates that move a key.
     partial: bool = False
-    partial_moves: bool = False
+    partial_key_changes: bool = False
     # How rows move to another key.
     moves: tuple = ("away", "to and fro", "follow", "swap")
     # Whether the types of a message are those of its images only, as Canal fills them.
@@ -101,7 +101,7 @@ class Change:
     before: dict = field(default_factory=dict)  # what the carried columns of an update held
 
     @property
-    def moves_key(self):
+    def changes_key(self):
         return self.operation == UPDATE and self.old_key != self.new_key
 
     def concerns(self, key):
@@ -176,11 +176,11 @@ class _Source:
     def _again(self, count):
         """A full load reads rows that the log has told before."""
         if self.table.snapshots:
-            self._write(*(self._whole(SNAPSHOT, key) for key in self._living(count)))
+            self._write(*(self._whole(SNAPSHOT, key) for key in self._active(count)))
 
     def _update(self, count):
         changes = []
-        for key in self._living(count):
+        for key in self._active(count):
             before, after = self.rows[key], dict(self.rows[key])
             # Of none: a row is often written as it was.
             for name in self.generator.sample(NAMES, self.generator.choice((0, 1, 1, 2))):
@@ -192,7 +192,7 @@ class _Source:
 
     def _delete(self, count):
         changes = []
-        for key in self._living(count):
+        for key in self._active(count):
             row = self.rows.pop(key)
             self.told.discard(key)
             carried = {name: row[name] for name in self._carried(())}
@@ -201,11 +201,11 @@ class _Source:
 
     def _move(self, count):
         """Move a row to a free key; often to and fro, or its old key becomes that of another."""
-        living, free = self._living(2), self._free(1)
-        if len(living) < 2 or not free:
+        active, free = self._active(2), self._free(1)
+        if len(active) < 2 or not free:
             return
-        first, second, spare = *living, *free
-        can_trade = self.table.partial_moves and self.told >= {first, second}
+        first, second, spare = *active, *free
+        can_trade = self.table.partial_key_changes and self.told >= {first, second}
         if can_trade and self.generator.random() < 0.2:
             self._trade(first, second)
             return
@@ -245,7 +245,7 @@ class _Source:
             name = self.generator.choice(NAMES)
             after[name] = self._value(name)
         changed = [name for name in NAMES if after[name] != before[name]]
-        is_partial = self.table.partial_moves and self.generator.random() < 0.5
+        is_partial = self.table.partial_key_changes and self.generator.random() < 0.5
         self.rows[new] = after
         return self._updated(
             old, new, before, after, self._carried(changed) if is_partial else NAMES
@@ -270,7 +270,7 @@ class _Source:
     def _whole(self, operation, key):
         return {"operation": operation, "new_key": key, "carried": dict(self.rows[key])}
 
-    def _living(self, count):
+    def _active(self, count):
         return self.generator.sample(list(self.rows), min(count, len(self.rows)))
 
     def _free(self, count):
@@ -392,7 +392,7 @@ class Model:
             self._empty(change)
         elif change.operation == DELETE:
             self._delete(change.old_key, change)
-        elif change.moves_key:
+        elif change.changes_key:
             self._move(change)
         else:
             carried = {name: cell(name, text) for name, text in change.carried.items()}
@@ -437,7 +437,7 @@ class Model:
         if self.table.on_delete == "flag":
             # Its last content, of which the change may say more than was known.
             known = self.last[key].cells if key in self.last else cells
-            image = change.before if change.moves_key else change.carried
+            image = change.before if change.changes_key else change.carried
             cells = known | {name: cell(name, text) for name, text in image.items()}
         row = self._row(key, DELETE, change, cells, dict.fromkeys(NAMES, change.position))
         self.rows.pop(key, None)

@@ -1,7 +1,7 @@
 """The statements of gold as they run, of six shapes of models: `tests/sql` holds them.
 
 A change of a rule shows there as a change of SQL. `python tests/support/golden.py` writes the files
-anew; read what has changed before it is committed.
+again; read what has changed before it is committed.
 """
 
 import sys

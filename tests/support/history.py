@@ -297,26 +297,26 @@ class History:
         return self._add("transaction_end")
 
     def _statement(self, table):
-        generator, living = self.generator, self.rows[table.name]
+        generator, active = self.generator, self.rows[table.name]
         wanted = generator.choice(("insert", "insert", "update", "update", "update", "delete"))
-        kind = wanted if living else "insert"
+        kind = wanted if active else "insert"
         count = 1 if kind == "delete" else generator.choice((1, 1, 2, 3))
         if kind == "insert":
             rows = [(None, self._new_row(table)) for _ in range(count)]
         else:
-            keys = generator.sample(sorted(living, key=repr), min(count, len(living)))
-            rows = [(living[key], None) for key in keys]
+            keys = generator.sample(sorted(active, key=repr), min(count, len(active)))
+            rows = [(active[key], None) for key in keys]
         if kind == "delete":
             for before, _ in rows:
                 self.deleted[table.name].append(table.key_of(before))
-                del living[table.key_of(before)]
+                del active[table.key_of(before)]
         if kind == "update":
             rows = self._updated(table, rows)
         if rows:
             self._add(kind, table, rows)
 
     def _updated(self, table, rows):
-        generator, living = self.generator, self.rows[table.name]
+        generator, active = self.generator, self.rows[table.name]
         others = [column for column in table.columns if column.name not in table.key]
         changed = generator.sample(others, generator.choice((1, 2, len(others) // 2)))
         moves = generator.random() < 0.25
@@ -328,11 +328,11 @@ class History:
             if after == before and not moves:
                 # MySQL logs no row that an UPDATE leaves as it was.
                 continue
-            del living[table.key_of(before)]
+            del active[table.key_of(before)]
             if moves:
                 after.update(zip(table.key, self._free_key(table), strict=True))
                 self.deleted[table.name].append(table.key_of(before))
-            living[table.key_of(after)] = after
+            active[table.key_of(after)] = after
             updated.append((before, after))
         return updated
 
@@ -344,7 +344,7 @@ class History:
 
     def _free_key(self, table):
         """A key that no row has, often one that a row had."""
-        generator, living = self.generator, self.rows[table.name]
+        generator, active = self.generator, self.rows[table.name]
         while True:
             again = self.deleted[table.name]
             if again and generator.random() < 0.5:
@@ -353,7 +353,7 @@ class History:
                 key = (generator.choice((generator.randrange(200), -(2**63), 2**63 - 1)),)
             else:
                 key = (generator.choice(REGIONS), generator.randrange(-3, 30))
-            if key not in living:
+            if key not in active:
                 return key
 
     def _value(self, column):

@@ -44,7 +44,7 @@ def write_models(project, models=THINGS, columns=COLUMNS, yaml=YAML, where=WHERE
     (folder / "_lab.yml").write_text(f"models:{described}")
     topics = project / "seeds" / "topics.csv"
     if "lab.*" not in topics.read_text():
-        routes = {"lab": "dts_canal", "plex": "dts_shareplex", "halves": "dataworks_kafka"}
+        routes = {"lab": "dts_canal", "plex": "dts_shareplex", "pairs": "dataworks_kafka"}
         lines = [f"{topic}.*,{name},,,,\n" for topic, name in routes.items()]
         topics.write_text(topics.read_text() + "".join(lines))
 
@@ -131,7 +131,7 @@ def shareplex(operation, position, data, key=None):
     return message | ({"key": key} if key else {})
 
 
-def half(operation, position, row):
+def message_of_pair(operation, position, row):
     """A message of DataWorks, which sends an update as UPDATE_BEFOR and UPDATE_AFTER."""
     image = {"dataColumn": row}
     types = {"id": "LONG", "name": "STRING", "price": "STRING"}

@@ -101,17 +101,17 @@ def stream_with_merge(home, name, values="text"):
         statement = MERGE.format(table=table, changes=changes("messages", values), latest=LATEST)
         messages.sparkSession.sql(statement)
 
-    outcomes = []
+    results = []
     for batch in range(len(CASES[name].batches)):
         CASES[name].write(batch, landing)
         stream = spark.readStream.text(str(landing)).writeStream.foreachBatch(merge)
         stream = stream.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
         try:
             stream.start().awaitTermination()
-            outcomes.append(rows(spark, table))
+            results.append(rows(spark, table))
         except StreamingQueryException as error:
-            outcomes.append(str(error))
-    return outcomes
+            results.append(str(error))
+    return results
 
 
 def dbt_with_merge(home):
@@ -134,7 +134,7 @@ def dbt_with_merge(home):
     spark = open_session(metastore=True).newSession()
     spark.sql("create database peer")
     spark.sql("create table peer.messages (value string, topic string, batch int) using delta")
-    outcomes = []
+    results = []
     for batch in range(2):
         values = [
             (value.decode(), name, batch)
@@ -147,10 +147,10 @@ def dbt_with_merge(home):
             ["--quiet", "run", "--project-dir", str(project), "--profiles-dir", str(project)]
         )
         assert done.success, done.exception or [each.message for each in done.result]
-        outcomes.append(
+        results.append(
             {
                 name: rows(spark, "peer.items", f"type <> 'DELETE' and topic = '{name}'")
                 for name in CASES
             }
         )
-    return outcomes
+    return results

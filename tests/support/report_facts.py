@@ -372,9 +372,9 @@ def _ingest() -> Run:
 
 
 def _build() -> Run:
-    parts = ("message_counts", "events", "outcome_counts", "orders", "customers", "payments")
+    parts = ("message_counts", "events", "result_counts", "orders", "customers", "payments")
     begins = (0.6, 1.4, 18.2, 18.4, 18.9, 27.0)
-    names = ("runs a statement", "names outcomes", "writes", "commits")
+    names = ("runs a statement", "names results", "writes", "commits")
     shares = (0.1, 0.35, 0.45, 0.1)
     took = (0.8, 16.4, 3.1, 11.5, 7.6, 6.1)
     steps = []

@@ -1,4 +1,4 @@
-"""What the summaries of silver must show: the same, asked of all messages and outcomes."""
+"""What the summaries of silver must show: the same, asked of all messages and results."""
 
 import re
 
@@ -8,9 +8,9 @@ OF_ALL = {
             min(offset) as first_offset, max(offset) as last_offset,
             max(ingested_at) as last_ingested_at
         from bronze.messages group by all""",
-    "outcome_counts": """
+    "result_counts": """
         select topic, partition, format, database_name, schema_name, table_name, kind, operation,
-            is_duplicate, is_late, count(*) as outcomes,
+            is_duplicate, is_late, count(*) as results,
             min(if(committed_at is null, null, sequence)) as first_sequence,
             max(if(committed_at is null, null, sequence)) as last_sequence,
             min(committed_at) as first_committed_at,
@@ -34,10 +34,10 @@ SHOWN = {
         select topic, partition, sum(deliveries), sum(bitmap_count(offsets)), min(first_offset),
             max(last_offset), max(last_ingested_at)
         from silver.message_counts group by all""",
-    "outcome_counts": """
+    "result_counts": """
         select * except (last_commit, last_ingested_at, last_processed_at, bronze_version),
             last_commit.committed_at, last_ingested_at, last_processed_at, bronze_version
-        from silver.outcome_counts""",
+        from silver.result_counts""",
     "column_shapes": "select * from silver.column_shapes",
 }
 

@@ -108,7 +108,7 @@ changes as (
 
 )
 
-{{ outcomes(
+{{ result_rows(
     'changes',
     has=['schema_name', 'key_columns', 'dropped_tables', 'committed_at', 'produced_at', 'transaction_id', 'transaction_row']
 ) }}

@@ -122,17 +122,17 @@ changes as (
         if(operation = 'snapshot', null, get(times, 0)) as committed_at,
         get(times, 1) as produced_at,
         -- Rows of one statement may share a place: of those that change keys, all leave their keys before any comes to one.
-        if((log_position is not null or redo_address is not null) and change_type = 'UPDATE-INSERT', '1', '0') as half,
+        if((log_position is not null or redo_address is not null) and change_type = 'UPDATE-INSERT', '1', '0') as row_of_pair,
         {{ sequence([
             'get(place, 0)', "coalesce(get(place, 1), '0')", "coalesce(get(place, 2), '0')", "coalesce(get(place, 3), '0')",
-            "coalesce(get(place, 4), '0')", 'half', 'partition', 'offset'
+            "coalesce(get(place, 4), '0')", 'row_of_pair', 'partition', 'offset'
         ]) }} as sequence,
         tx_id as transaction_id
     from checked
 
 )
 
-{{ outcomes(
+{{ result_rows(
     'changes',
     has=['row_number', 'schema_name', 'key_columns', 'source_type', 'committed_at', 'produced_at', 'transaction_id']
 ) }}

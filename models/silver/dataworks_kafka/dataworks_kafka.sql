@@ -72,7 +72,7 @@ changes as (
         if(before is null, null, false) as before_is_complete,
         {{ has_all_columns('after', 'column_types') }} as after_looks_whole,
         if(after is null, null, operation in ('snapshot', 'insert') and after_looks_whole) as after_is_complete,
-        -- The halves of an update share their sequenceId, milliseconds and a counter of six digits. What has none stands where
+        -- The messages of a before/after pair share their sequenceId, milliseconds and a counter of six digits. What has none stands where
         -- the millisecond of its commit begins; a row of the full load, which has neither, comes first.
         case
             when sequence_id is not null then {{ sequence(['sequence_id', "'0'", "'0'", "'0'"]) }}
@@ -83,7 +83,7 @@ changes as (
 
 )
 
-{{ outcomes(
+{{ result_rows(
     'changes',
     has=['row_number', 'schema_name', 'key_columns', 'column_types', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'produced_at']
 ) }}

@@ -22,7 +22,7 @@ changes as (
 
 )
 
-{{ outcomes(
+{{ result_rows(
     'changes',
     has=['row_number', 'schema_name', 'key_columns', 'column_types', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'produced_at', 'transaction_id']
 ) }}

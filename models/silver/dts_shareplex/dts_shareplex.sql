@@ -79,7 +79,7 @@ changes as (
 
 )
 
-{{ outcomes(
+{{ result_rows(
     'changes',
     has=['schema_name', 'key_columns', 'ddl', 'committed_at', 'produced_at', 'transaction_id', 'transaction_row']
 ) }}

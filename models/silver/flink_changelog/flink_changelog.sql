@@ -11,7 +11,7 @@ messages as (
 
 ),
 
--- Flink's formats write the two halves of an update as a delete and an insert; -U and +U are the same in another word.
+-- Flink's formats write the before/after pair of an update as a delete and an insert; -U and +U are the same in another word.
 read as (
 
     select
@@ -68,4 +68,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', has=['schema_name', 'key_columns']) }}
+{{ result_rows('changes', has=['schema_name', 'key_columns']) }}

@@ -98,4 +98,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', has=['schema_name', 'key_columns', 'committed_at', 'produced_at', 'transaction_id']) }}
+{{ result_rows('changes', has=['schema_name', 'key_columns', 'committed_at', 'produced_at', 'transaction_id']) }}

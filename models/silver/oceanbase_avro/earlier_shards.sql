@@ -6,4 +6,4 @@ select
     sequence,
     kind,
     value
-from {{ settled_shards() }}
+from {{ processed_shards() }}

@@ -58,7 +58,7 @@ changes as (
 
 )
 
-{{ outcomes(
+{{ result_rows(
     'changes',
     has=['row_number', 'key_columns', 'column_types', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'transaction_id'],
     has_place="(is_waiting or kind in ('row_change', 'schema_change', 'truncate'))"

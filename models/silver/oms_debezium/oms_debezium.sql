@@ -12,4 +12,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', has=['row_number', 'source_type', 'committed_at', 'produced_at']) }}
+{{ result_rows('changes', has=['row_number', 'source_type', 'committed_at', 'produced_at']) }}

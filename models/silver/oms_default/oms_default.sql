@@ -38,4 +38,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', has=['key_columns', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'transaction_id']) }}
+{{ result_rows('changes', has=['key_columns', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'transaction_id']) }}

@@ -84,7 +84,7 @@ changes as (
 
 )
 
-{{ outcomes(
+{{ result_rows(
     'changes',
     has=['key_columns', 'column_types', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'transaction_id']
 ) }}

@@ -36,7 +36,7 @@ changes as (
 
 )
 
-{{ outcomes(
+{{ result_rows(
     'changes',
     has=['row_number', 'key_columns', 'source_type', 'ddl', 'dropped_tables', 'committed_at', 'transaction_id']
 ) }}

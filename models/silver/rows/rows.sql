@@ -93,4 +93,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', has=['schema_name', 'key_columns']) }}
+{{ result_rows('changes', has=['schema_name', 'key_columns']) }}

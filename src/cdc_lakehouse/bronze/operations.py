@@ -73,7 +73,7 @@ def put_in_line(
     began_at: datetime,
     selection: dict[str, Any],
 ) -> int:
-    """Change messages to the format of their topic in one commit, by which dbt settles them anew.
+    """Change messages to the format of their topic in one commit, by which dbt reprocesses them.
 
     Only who holds the lock `bronze` may. All copies of an identity are changed.
 

@@ -36,7 +36,7 @@ class Removal:
     """What one command removes.
 
     `runs` are (topic, partition, first offset, last offset, messages), as `runs_of` finds them;
-    `rows` are identities of silver.events, `models` and `tests` what is built anew without them:
+    `rows` are identities of silver.events, `models` and `tests` what is rebuilt without them:
     name, table. `cleaned` are the other tables that lose rows (what `Finder.remove` takes), with
     `hashes` in the place of keys; `left` and `undecided` those that do not: table, why. `files`
     delivered the messages.

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from cdc_lakehouse.console.run import parse
-from cdc_lakehouse.engine.fixed_names import GOLD
+from cdc_lakehouse.engine.materializations import gold_kind
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.gold.contract import Project, contract
 from cdc_lakehouse.protection import read_protection
@@ -57,7 +57,8 @@ def read_project(project_dir: Path) -> Project:
     manifest = parse()
     nodes = [node.to_dict(omit_none=False) for node in manifest.nodes.values()]
     models = [x for x in nodes if x["resource_type"] == "model"]
-    gold = {f"{x['schema']}.{x['alias']}": x for x in models if x["config"]["materialized"] in GOLD}
+    gold_models = [x for x in models if gold_kind(x["config"]["materialized"])]
+    gold = {f"{x['schema']}.{x['alias']}": x for x in gold_models}
     return Project(
         name=said["name"],
         version=str(said.get("version", "0")),

@@ -35,8 +35,8 @@ def reroute_document(rerouted: Counter[tuple[str, str]]) -> list[dict[str, Any]]
 def replay_document(replay: Replay) -> dict[str, Any]:
     """Return what became of a replay."""
     replayed = [
-        {"topic": topic, "outcome": outcome, "format": name, "messages": count}
-        for (topic, outcome, name), count in sorted(replay.replayed.items())
+        {"topic": topic, "outcome": result, "format": name, "messages": count}
+        for (topic, result, name), count in sorted(replay.replayed.items())
     ]
     document: dict[str, Any] = plain(replay) | {"replayed": replayed}
     return document

@@ -7,8 +7,9 @@ from typing import Any
 from dbt.adapters.factory import get_adapter_by_type
 
 from cdc_lakehouse.console.run import parse, start_spark
-from cdc_lakehouse.engine.fixed_names import CHANGE_LOG, GOLD
+from cdc_lakehouse.engine.fixed_names import CHANGE_LOG
 from cdc_lakehouse.engine.gold_table import GoldTable
+from cdc_lakehouse.engine.materializations import gold_kind
 from cdc_lakehouse.engine.steps import (
     NOTHING_NEW,
     Ask,
@@ -108,7 +109,9 @@ def plan_of(named: str) -> TablePlan:
 
 
 def _has_plan(node: Any) -> bool:
-    return node.resource_type == "model" and node.config.materialized in (*GOLD, CHANGE_LOG)
+    materialized = node.config.materialized
+    is_planned = materialized == CHANGE_LOG or gold_kind(materialized) is not None
+    return node.resource_type == "model" and is_planned
 
 
 def _commits(read: int | None, last: int | None) -> str:
@@ -123,7 +126,7 @@ def _why_log(window: Window) -> str:
     build = window.build
     if window.is_empty:
         return f"nothing new since commit {window.read} of bronze.messages"
-    does = "is built anew from" if build.rebuild else "appends the outcomes of"
+    does = "is rebuilt from" if build.rebuild else "appends the results of"
     if not build.exists:
         does = "is made of"
     formats = f"; formats {', '.join(sorted(window.formats))}" if window.formats else ""
@@ -136,7 +139,7 @@ def _why_gold(table: GoldTable, steps: list[Step]) -> str:
         return f"nothing new since commit {table.read} of bronze.messages"
     read = _commits(table.read, table.last)
     if table.rebuild or table.is_replaced:
-        return f"is built anew from {read}"
+        return f"is rebuilt from {read}"
     if table.read is None:
         return f"is made of {read}"
     if any(isinstance(step, Commit) and step.is_staged for step in ends):

@@ -109,7 +109,7 @@ def reroute_text(rerouted: Counter[tuple[str, str]]) -> str:
     """Return what a person reads about rerouted messages."""
     if not rerouted:
         return "Nothing to reroute: no unrouted message has a topic with a route."
-    said = f"{rerouted.total():,} messages rerouted. Run `dbt build` next: it settles them."
+    said = f"{rerouted.total():,} messages rerouted. Run `dbt build` next: it processes them."
     return f"{_counts(rerouted)}\n{said}"
 
 
@@ -119,15 +119,17 @@ def replay_text(replay: Replay) -> str:
     if replay.replayed:
         rows = [[*names, f"{count:,}"] for names, count in sorted(replay.replayed.items())]
         lines += [
-            text_table(["topic", "outcome", "format", "messages"], rows),
-            f"{replay.replayed.total():,} messages replayed. `dbt build` settles them next, with "
+            text_table(["topic", "result", "format", "messages"], rows),
+            f"{replay.replayed.total():,} messages replayed. `dbt build` processes them next, with "
             "what seeds/topics.csv says now.",
         ]
     unrouted = sorted({topic for topic, _, name in replay.replayed if name == UNROUTED})
     if unrouted:
         lines.append(f"Without a line in seeds/topics.csv, so unrouted now: {', '.join(unrouted)}.")
     if replay.in_line:
-        lines.append(f"{replay.in_line:,} messages are in line already: `dbt build` settles them.")
+        lines.append(
+            f"{replay.in_line:,} messages are in line already: `dbt build` processes them."
+        )
     if replay.gone:
         lines.append(f"{replay.gone:,} messages cannot be replayed: bronze no longer holds them.")
     return "\n".join(lines) or "Nothing to replay: no message matches."

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse.delta.high_water_mark import mark_of
 from cdc_lakehouse.delta.past import note_of
-from cdc_lakehouse.delta.watermark import mark_of
 
 POSITION = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
 # A text of ours that a commit keeps.

@@ -16,6 +16,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from cdc_lakehouse.delta.high_water_mark import version_of
 from cdc_lakehouse.delta.log import (
     actions_since,
     last_commit,
@@ -23,7 +24,6 @@ from cdc_lakehouse.delta.log import (
     text_of_commit,
     transaction_version,
 )
-from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.storage.files import Location
 
 # What a commit keeps, as its user metadata, of the sources that the table has read.

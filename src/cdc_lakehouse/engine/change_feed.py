@@ -12,7 +12,7 @@ from cdc_lakehouse.delta.feed import FEED
 from cdc_lakehouse.engine.columns import CHANGE_COLUMNS, Column, names
 from cdc_lakehouse.engine.complete_until import Moment
 from cdc_lakehouse.engine.gold_model import GoldModel
-from cdc_lakehouse.engine.judged_rows import IS_DELETED, JudgedRows, shown_columns
+from cdc_lakehouse.engine.validated_rows import IS_DELETED, ValidatedRows, shown_columns
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.sql import quoted
 
@@ -205,9 +205,9 @@ class MomentReading:
         return self.rows.model
 
     @property
-    def judged_rows(self) -> JudgedRows:
-        """Its rows, as its rules judge them."""
-        return JudgedRows(self.model)
+    def validated_rows(self) -> ValidatedRows:
+        """Its rows, as its rules validate them."""
+        return ValidatedRows(self.model)
 
 
 def refuse_without_history(model: GoldModel, consumer: str) -> None:

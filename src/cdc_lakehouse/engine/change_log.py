@@ -195,7 +195,7 @@ def _are_known(spark: SparkSession, window: Window, found: NewMessages) -> bool:
     files = live_files_in_log(window.path)
     extents = None if files is None else extents_of(files, IDENTITY)
     if extents is not None and not any(
-        new.overlaps(settled) for new in found.extents for settled in extents
+        new.overlaps(processed) for new in found.extents for processed in extents
     ):
         return False
     known = spark.sql(f"select 1 from {window.table} where {found.ranges} limit 1")
@@ -218,7 +218,7 @@ def find_latest_changes(
     """
     known = nothing_known(window.read)
     if window.read is not None:
-        without = "resettled_rows" if found.resettles else None
+        without = "reprocessed_rows" if found.reprocesses else None
         kept = None if without else read_kept(spark, window.path)
         if kept and kept.bronze_version == window.read:
             known = kept
@@ -237,10 +237,10 @@ def read_kept(spark: SparkSession, path: Location) -> LatestChanges | None:
     return kept if kept and keeps_rows_since(path, kept.version, kept.commit) else None
 
 
-def count_settled(
+def count_processed(
     spark: SparkSession, window: Window, names_of_dropped: str, rows: str
 ) -> list[Row]:
-    """Return how far this run has come in each source table, and how many changes it has settled.
+    """Return how far this run has come in each source table, and how many changes it has processed.
 
     Args:
         names_of_dropped: as of `query_of_latest`.
@@ -254,7 +254,7 @@ def earlier_duplicates(rows: Iterable[Any], known: LatestChanges) -> str | None:
     """Return the condition on rows of earlier runs that one of this run may be a duplicate of them.
 
     Args:
-        rows: those that `count_settled` returns.
+        rows: those that `count_processed` returns.
         known: what is known of the earlier runs.
 
     Returns:
@@ -266,10 +266,10 @@ def earlier_duplicates(rows: Iterable[Any], known: LatestChanges) -> str | None:
 def keep_latest_changes(
     spark: SparkSession, window: Window, known: LatestChanges, rows: Iterable[Any]
 ) -> None:
-    """Leave for the next run how far this one has come, and what it has settled.
+    """Leave for the next run how far this one has come, and what it has processed.
 
     Args:
-        rows: those that `count_settled` returns.
+        rows: those that `count_processed` returns.
     """
     version = snapshot(spark, window.path).version()
     run = Run(window.last, counts_of(rows))
@@ -278,7 +278,7 @@ def keep_latest_changes(
     write_beside(spark, window.path, FILE, latest.text())
 
 
-def properties_of_resettling(spark: SparkSession, window: Window, tables: str) -> dict[str, str]:
+def properties_of_reprocessing(spark: SparkSession, window: Window, tables: str) -> dict[str, str]:
     """Return the properties that the change log needs before messages are processed again.
 
     Rows are then deleted by marks beside their files. Not before: to see whether a file has such

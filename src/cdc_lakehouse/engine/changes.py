@@ -37,9 +37,9 @@ class NewChanges:
         return any(each.updates for each in self.tables)
 
     @property
-    def has_halves(self) -> bool:
-        """Whether some are halves of updates that came as two messages."""
-        return any(each.halves for each in self.tables)
+    def has_pairs(self) -> bool:
+        """Whether some are of before/after pairs: updates that came as two messages."""
+        return any(each.pairs for each in self.tables)
 
     @property
     def drops(self) -> str:
@@ -54,14 +54,15 @@ class Changes:
 
     Attributes:
         count: how many; not known of a table that is built.
-        partial_changes, replaced_rows: how many do not carry all columns, and are removed halves;
+        partial_changes, replaced_rows: how many do not carry all columns, and are rows that an
+            update removes;
             of a table that is built whether there are any.
         truncates: whether a source table was truncated or dropped.
         keys: a condition on stored rows that file statistics can decide: where the keys can be.
         is_partial: whether columns are looked at one by one, as some change does not carry all of
             them or some stored row has older ones.
-        follows_moves: whether rows were followed through changes of their keys.
-        has_halves: whether some can be halves of updates, whose other halves may be stored.
+        follows_keys: whether rows were followed through changes of their keys.
+        has_pairs: whether some can be of before/after pairs, of which the others may be stored.
         noted: properties that tell what kinds of rows the table gets with them.
         begun_rows: how many are inserts of rows that had another key before, and lack columns.
     """
@@ -72,15 +73,15 @@ class Changes:
     truncates: bool = False
     keys: str = "true"
     is_partial: bool = False
-    follows_moves: bool = False
-    has_halves: bool = False
+    follows_keys: bool = False
+    has_pairs: bool = False
     noted: Mapping[str, str] = field(default_factory=dict)
     begun_rows: int = 0
 
     @property
     def forgets(self) -> bool:
         """Whether stored changes of a history can turn out to be none."""
-        return self.follows_moves or self.has_halves
+        return self.follows_keys or self.has_pairs
 
 
 def count_changes(key: Key, few: bool) -> Plan[Changes]:

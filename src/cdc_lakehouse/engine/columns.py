@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cdc_lakehouse.engine.materializations import kind_of
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.sql import identifier, quoted
 
@@ -160,7 +161,7 @@ def gold_columns(model: Mapping[str, Any]) -> list[Column]:
 
     What the model's YAML declares, then those of every gold row that the YAML does not repeat.
     """
-    shown_only = SHOWN_ONLY[model["config"]["materialized"]]
+    shown_only = SHOWN_ONLY[kind_of(model)]
     declared = [
         c
         for name, c in model["columns"].items()

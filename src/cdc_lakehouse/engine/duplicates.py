@@ -43,23 +43,23 @@ def with_duplicates(rows: str) -> str:
         from ({rows})"""
 
 
-def with_other_rows(outcomes: str, settled: str, before: str) -> str:
-    """Return the query of new outcomes, marked, and of other rows whose mark these change.
+def with_other_rows(results: str, processed: str, before: str) -> str:
+    """Return the query of new results, marked, and of other rows whose mark these change.
 
     Args:
-        outcomes: the query of the new outcomes of messages that were settled before, and of others.
-        settled: the query of the change log, with the same columns in the same order.
+        results: the query of the new results of messages that were processed before, and of others.
+        processed: the query of the change log, with the same columns in the same order.
         before: a view of the rows that the messages had.
     """
     place = f"xxhash64({PLACE})"
     rows = with_duplicates(f"""
-        select *, false as is_other, {COLUMN} as was_duplicate from ({outcomes})
+        select *, false as is_other, {COLUMN} as was_duplicate from ({results})
         union all
-        select *, true as is_other, {COLUMN} as was_duplicate from ({settled}) as settled
+        select *, true as is_other, {COLUMN} as was_duplicate from ({processed}) as processed
         where
             kind = 'row_change'
-            and {place} in (select {place} from ({outcomes}) union all select {place} from {before})
-            and {is_of_none("settled", before)}""")
+            and {place} in (select {place} from ({results}) union all select {place} from {before})
+            and {is_of_none("processed", before)}""")
     return f"""
         select * except (is_other, was_duplicate) from ({rows})
         where not is_other or not {COLUMN} <=> was_duplicate"""

@@ -80,13 +80,13 @@ def query_of_known(events: str, without: str | None = None) -> str:
     """Return the query of the extracts that a change log has.
 
     Args:
-        without: the condition on a row of it, `settled`, that it does not count.
+        without: the condition on a row of it, `processed`, that it does not count.
     """
     return f"""
     select
         topic, partition, {", ".join(NAMES)}, unix_micros(committed_at),
         substring_index(sequence, '{BEHIND}', 1)
-    from {events} as settled
+    from {events} as processed
     where format = '{FORMAT}' and kind = 'control' and {without or "true"}"""
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+from cdc_lakehouse.engine.materializations import gold_kind
 from cdc_lakehouse.errors import LakehouseError
 
 SCHEMA = "silver"
 CHANGE_LOG = "change_log"
 EVENTS = "silver.events"
-GOLD = ("current_state", "history")
 REMEDY = (
     "Keep environments apart by LAKEHOUSE_DIR, or by LAKEHOUSE_METASTORE where it is shared: "
     "docs/environments.md of cdc_lakehouse."
@@ -54,7 +54,7 @@ def refuse_other_names(models: Iterable[Model], target: str, schema: str) -> Non
         if model.config.materialized == "ephemeral":
             continue
         is_silver = model.package_name == log.package_name and _is_in_silver(model)
-        if not is_silver and model.config.materialized not in GOLD:
+        if not is_silver and not gold_kind(model.config.materialized):
             continue
         asked = model.config.schema or schema
         wanted = SCHEMA if is_silver else asked

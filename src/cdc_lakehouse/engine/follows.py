@@ -1,4 +1,4 @@
-"""A mart that follows gold tables: what it is, what it has read of them, and why it is built anew.
+"""A mart that follows gold tables: what it is, what it has read of them, and why it is rebuilt.
 
 Its option `follows` names columns of the mart for each gold table. A row of the mart is made only
 of rows of that table with the same values in these columns. So the old and new values in the
@@ -182,10 +182,10 @@ class Read:
         return {"commit": position[0], "feed": position[1]} if position else None
 
 
-def why_built_anew(
+def why_mart_is_rebuilt(
     mart: Mart, kept: Read | None, has_other_changes: bool, is_asked: bool
 ) -> str | None:
-    """Return why a mart that is there is built anew whatever its gold tables have; None if not.
+    """Return why a mart that is there is rebuilt whatever its gold tables have; None if not.
 
     Args:
         kept: what it has read; None if its log does not tell.

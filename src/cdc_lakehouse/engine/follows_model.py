@@ -8,7 +8,7 @@ from dbt.adapters.base.relation import BaseRelation
 
 from cdc_lakehouse.engine.columns import key_names
 from cdc_lakehouse.engine.follows import Followed, Mart
-from cdc_lakehouse.engine.gold_options import DEFAULTS
+from cdc_lakehouse.engine.materializations import gold_kind
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.sql import identifier
 
@@ -102,7 +102,7 @@ def _tables_read(
     found = []
     for each in node["depends_on"]["nodes"]:
         read = nodes.get(each, {})
-        if read.get("config", {}).get("materialized") not in DEFAULTS:
+        if not gold_kind(read.get("config", {}).get("materialized")):
             raise LakehouseError(
                 f"{node['name']} reads {each.split('.', 1)[1]}, which is no gold table: its "
                 "changes cannot be followed. Read gold tables that say change_feed=true, by ref(), "

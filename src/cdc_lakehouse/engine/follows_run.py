@@ -21,7 +21,7 @@ class MartRun:
         mark: what the rows of the mart note of an earlier run.
         readings: what there is to read of each feed, by the names of the gold models.
         is_new: whether there is no table yet.
-        why: why a table that is there is built anew; None if it is not.
+        why: why a table that is there is rebuilt; None if it is not.
         columns: the columns of the mart's query.
     """
 
@@ -68,7 +68,7 @@ class MartRun:
     def _build(self) -> Plan[None]:
         mart = self.mart
         if self.why is not None:
-            yield Say(f"{mart.relation} is built anew: {self.why}")
+            yield Say(f"{mart.relation} is rebuilt: {self.why}")
         if mart.columns:
             yield CheckContract(mart.columns, self.query)
         yield self._commit(sql.replace_mart(mart, QUERY))

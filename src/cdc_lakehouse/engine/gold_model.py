@@ -193,7 +193,7 @@ class GoldModel:
     def is_partial(self) -> str:
         """Whether a change leaves columns as they were, because its image does not carry them.
 
-        An update can, whatever its format says of its images, and so can the removed half of one,
+        An update can, whatever its format says of its images, and so can the row that one removes,
         and a delete whose row is kept to be shown. What an insert does not carry is null, for it
         begins a row: what was there before is gone. But an insert that is known to lack columns
         carries on a row that had another key.
@@ -210,8 +210,8 @@ class GoldModel:
         return projection.columns_not_carried(self._read_columns, [c.name for c in self.values])
 
     @property
-    def is_half_of_its_row(self) -> str:
-        """Whether a change is the removed half of an update that keeps its key."""
+    def is_before_of_its_row(self) -> str:
+        """Whether a change is the row before an update that keeps its key."""
         return f"(_operation = 'delete' and _new_key <=> {self.key.as_one})"
 
     @property
@@ -224,10 +224,10 @@ class GoldModel:
             return "_column_sequences"
         return "if(_is_replaced and _new_key is not null, null, _column_sequences)"
 
-    # Rows whose key changes, among changes with the keys of both halves of each.
+    # Rows whose key changes, among changes with the old and the new key of each.
 
     @property
-    def is_moved(self) -> str:
+    def is_under_new_key(self) -> str:
         """Whether a change is a row under a new key."""
         return (
             "(_operation not in ('delete', 'truncate', 'drop', 'extract') and "
@@ -236,14 +236,14 @@ class GoldModel:
         )
 
     @property
-    def is_moved_in_part(self) -> str:
+    def is_under_new_key_in_part(self) -> str:
         """Whether it is one of whose columns its image carries a part."""
-        return f"_column_sequences is not null and {self.is_moved}"
+        return f"_column_sequences is not null and {self.is_under_new_key}"
 
     @property
     def is_removed(self) -> str:
-        """Whether a change is the removed half of an update that changes its key."""
-        return f"(_is_replaced and _operation = 'delete' and not {self.is_half_of_its_row})"
+        """Whether a change is the row that a primary-key change removes."""
+        return f"(_is_replaced and _operation = 'delete' and not {self.is_before_of_its_row})"
 
     # Markers of a TRUNCATE or DROP.
 

@@ -12,6 +12,14 @@ from dbt.adapters.spark.impl import SparkConfig
 from dbt.artifacts.resources.v1.model import ModelConfig
 
 from cdc_lakehouse.engine.columns import derived_expression
+from cdc_lakehouse.engine.materializations import (
+    CURRENT_STATE,
+    HISTORY,
+    OTHER_NAMES_OF_OPTIONS,
+    given_twice,
+    kind_of,
+    name_given,
+)
 from cdc_lakehouse.engine.rules import POLICIES
 from cdc_lakehouse.errors import LakehouseError
 
@@ -21,8 +29,8 @@ LIKENESS = 0.75
 
 BOTH: dict[str, Any] = {"on_truncate": "apply", "on_drop": "keep", "cluster_by": []}
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "current_state": BOTH | {"on_delete": "hide", "tombstone_retention": None},
-    "history": BOTH | {"track_columns": []},
+    CURRENT_STATE: BOTH | {"on_delete": "hide", "tombstone_retention": None},
+    HISTORY: BOTH | {"track_columns": []},
 }
 CHOICES = {
     "on_truncate": ["apply", "ignore"],
@@ -52,13 +60,13 @@ class GoldOptions:
                 them and lists it in gold_problems.
             on_drop: `keep` leaves the rows of a table that was dropped, or replaced by a new one;
                 `apply` removes them as a TRUNCATE does.
-            on_delete: `hide` shows living rows only; `flag` keeps a deleted row's last content,
+            on_delete: `hide` shows active rows only; `flag` keeps a deleted row's last content,
                 with `_is_deleted`. Only current_state.
             tombstone_retention: how long deleted keys are remembered, for example `90 days`; a
                 change that comes later and is older than the delete brings the row back. Default:
                 for ever. Only current_state.
             track_columns: only a change of these begins a new version; the others show their last
-                value in it. Only history.
+                value in it. Only history. `track_history_columns` is the same.
             cluster_by: up to four columns by which Delta arranges the table's files.
         plain_table: keep gold_plain.<name> too, the rows that the model shows as a table that every
             Delta reader takes.
@@ -120,9 +128,9 @@ def values_of(config: Any, kind: str) -> dict[str, Any]:
 
     Args:
         config: of the model; it has `get`.
-        kind: its materialization.
+        kind: its materialization, `current_state` or `history`.
     """
-    given = {name: config.get(name) for name in DEFAULTS[kind]}
+    given = {name: config.get(name_given(config, name)) for name in DEFAULTS[kind]}
     return DEFAULTS[kind] | {name: value for name, value in given.items() if value is not None}
 
 
@@ -143,9 +151,11 @@ def read_options(
         LakehouseError: one is misspelt, is one of the other materialization, or has a wrong value.
     """
     config = model["config"]
-    defaults = DEFAULTS[config["materialized"]]
-    names = [*defaults, *BESIDE]
-    refused = refused_option(model.get("unrendered_config") or {}, names, own, project)
+    kind = kind_of(model)
+    names = [*DEFAULTS[kind], *BESIDE]
+    others = [OTHER_NAMES_OF_OPTIONS[name] for name in names if name in OTHER_NAMES_OF_OPTIONS]
+    given = model.get("unrendered_config") or {}
+    refused = refused_option(given, [*names, *others], own, project)
     if refused:
         name, meant = refused
         did_you_mean = f"did you mean {meant}? Its" if meant else "its"
@@ -155,13 +165,15 @@ def read_options(
             f"there is no such option of {config['materialized']}",
             f"{did_you_mean} options are {', '.join(names)}",
         )
-    values = values_of(config, config["materialized"])
+    if both := given_twice(config):
+        raise _refusal(model, both[1], f"{both[0]} is given, too", "they are one option, keep one")
+    values = values_of(config, kind)
     beside = {
         name: default if config.get(name) is None else config[name]
         for name, default in BESIDE.items()
     }
     for name, found, wanted in _wrong_values(values, beside, model, key):
-        raise _refusal(model, name, found, wanted)
+        raise _refusal(model, name_given(config, name), found, wanted)
     return GoldOptions(values, **beside)
 
 

@@ -6,8 +6,8 @@ from cdc_lakehouse.delta.statements import comments_of
 from cdc_lakehouse.engine.changes import FEW, Changes, NewChanges, count_changes
 from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.gold_table import GoldTable
+from cdc_lakehouse.engine.key_changes_run import NEW_CHANGES, KeyChangesRun, note
 from cdc_lakehouse.engine.latest_changes import counts_of, query_of_latest
-from cdc_lakehouse.engine.moves_run import NEW_CHANGES, MovesRun, note
 from cdc_lakehouse.engine.plain_run import PlainRun
 from cdc_lakehouse.engine.rebuilds import PARTIAL_ROWS
 from cdc_lakehouse.engine.rendering import sql
@@ -38,8 +38,8 @@ class GoldRun:
 
     It gives queries these names: `new_changes`, what silver has for the table since its last run,
     typed and staged where the run merges; `touched_changes`, of a history all changes of their
-    keys; `changed_rows`, what a MERGE writes; `rebuilt_rows`, those of a table that is built again;
-    and those of `MovesRun`.
+    keys; `changed_rows`, what a MERGE writes; `rebuilt_rows`, those of a table that is rebuilt; and
+    those of `KeyChangesRun`.
     """
 
     def __init__(self, table: GoldTable):
@@ -105,8 +105,8 @@ class GoldRun:
     def _views_wait(self) -> bool:
         """Whether the views name columns that the table has only once it is built again."""
         table = self.table
-        is_judged = table.rebuild and bool(table.model.row_rules)
-        return table.needs_views and (is_judged or table.lacks_columns)
+        is_validated = table.rebuild and bool(table.model.row_rules)
+        return table.needs_views and (is_validated or table.lacks_columns)
 
     @property
     def _functions_wait(self) -> bool:
@@ -120,7 +120,7 @@ class GoldRun:
             yield Execute(view.statement(table), view.relation, view.values)
         if not table.model.row_rules:
             # They are of rules that the model had.
-            for relation in (table.accounting, table.held, table.judged):
+            for relation in (table.accounting, table.held, table.validated):
                 if (yield IsKnown(relation)):
                     yield Execute(f"drop view {relation}")
 
@@ -147,7 +147,7 @@ class GoldRun:
         found = yield from self._look_at_images(new)
         if found.is_partial or found.replaced_rows:
             everything = sql.with_drops(changes, table, EVERY_DROP)
-            found = yield from MovesRun(table).follow(found, everything)
+            found = yield from KeyChangesRun(table).follow(found, everything)
         changes = sql.with_drops(changes, table, self._drops(new))
         rows = yield from self._rows_to_write(found, self._completed(changes, found))
         if table.model.options.retention:
@@ -159,7 +159,7 @@ class GoldRun:
         yield self._commit(table.write(rows, found.noted))
 
     def _merge(self) -> Plan[Changes | None]:
-        """Merge what silver has settled since the last run, and return what it was."""
+        """Merge what silver has processed since the last run, and return what it was."""
         table = self.table
         new = yield from self._find_new_changes()
         if not new.most:
@@ -168,13 +168,13 @@ class GoldRun:
         yield Stage("new_changes", sql.new_typed_changes(table, self._drops(new)))
         found, changes = (yield from self._look_at_new_changes(new)), NEW_CHANGES
         yield from refuse_shared_keys(table, changes, found)
-        moves = MovesRun(table)
-        if (yield from moves.are_among(found)):
+        key_changes = KeyChangesRun(table)
+        if (yield from key_changes.are_among(found)):
             everything = sql.new_typed_changes(table.everything, EVERY_DROP)
-            found = yield from moves.follow(found, everything)
-        if found.follows_moves:
+            found = yield from key_changes.follow(found, everything)
+        if found.follows_keys:
             yield Stage("new_changes", self._completed(changes, found))
-            found = yield from moves.count_again(found)
+            found = yield from key_changes.count_again(found)
         else:
             changes = self._completed(changes, found)
         if not found.count:
@@ -195,10 +195,10 @@ class GoldRun:
         return new.drops if self.table.model.options.applies_drops else ""
 
     def _completed(self, changes: str, found: Changes) -> str:
-        """Changes with the columns that they leave as they are, and moved rows followed."""
+        """Changes with the columns that they leave as they are, and keys followed."""
         if found.is_partial:
             changes = sql.partial_changes(changes, self.table.model)
-        if found.follows_moves:
+        if found.follows_keys:
             changes = sql.with_followed_changes(changes, self.table.model)
         return changes
 
@@ -260,7 +260,7 @@ class GoldRun:
     def _look_at_new_changes(self, new: NewChanges) -> Plan[Changes]:
         """Count what the changes of a run that merges are; they are staged, their values typed."""
         found = yield from count_changes(self.table.model.key, new.most <= FEW)
-        found = replace(found, has_halves=new.has_halves)
+        found = replace(found, has_pairs=new.has_pairs)
         if found.partial_changes:
             return (yield from self._note_partial(replace(found, is_partial=True)))
         return replace(found, is_partial=(yield from self._has_partial_rows()))

@@ -20,11 +20,11 @@ from cdc_lakehouse.engine.gold_relations import (
     plain_of,
     storage_of,
 )
-from cdc_lakehouse.engine.judged_rows import NULL_FOR_FAILURE, RULES, JudgedRows
 from cdc_lakehouse.engine.latest_changes import TableChanges
-from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, PARTIAL_MOVES, PARTIAL_ROWS
+from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, PARTIAL_KEY_CHANGES, PARTIAL_ROWS
 from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.engine.typed_values import TypedValues, problems_of_values
+from cdc_lakehouse.engine.validated_rows import NULL_FOR_FAILURE, RULES, ValidatedRows
 from cdc_lakehouse.package import BUILT_BY, RELEASE
 
 
@@ -42,7 +42,7 @@ class GoldTable:
             read nothing yet, as after a first run with `--empty`.
         is_part: whether the model is given a part of its sources only (`--empty`, `--sample`).
         needs_views: whether the views on the table are missing or read other columns.
-        changes: what silver has settled since, by source table; None if that is not known.
+        changes: what silver has processed since, by source table; None if that is not known.
         altered: the columns in which the table that is there differs from its definition.
         commit: the identifier of the commit `last` of bronze; None if it is not known.
         is_replaced: whether a table of another materialization is there, which is removed first.
@@ -97,9 +97,9 @@ class GoldTable:
         return complete_of(self.view)
 
     @property
-    def judged(self) -> BaseRelation:
+    def validated(self) -> BaseRelation:
         """The view of all rows with what the model's rules say of them: what it shows and holds."""
-        return beside(self.view, "judged")
+        return beside(self.view, "judged")  # as stored views are named
 
     @property
     def held(self) -> BaseRelation:
@@ -112,9 +112,9 @@ class GoldTable:
         return beside(self.view, "accounting")
 
     @property
-    def judged_rows(self) -> JudgedRows:
-        """Its rows, as its rules judge them."""
-        return JudgedRows(self.model)
+    def validated_rows(self) -> ValidatedRows:
+        """Its rows, as its rules validate them."""
+        return ValidatedRows(self.model)
 
     @property
     def views(self) -> tuple[Made[BaseRelation], ...]:
@@ -122,7 +122,7 @@ class GoldTable:
         rows: tuple[Made[BaseRelation], ...] = (Made(self.view, sql.view_of_rows),)
         if self.model.row_rules:
             rows = (
-                Made(self.judged, sql.view_of_judged_rows, NULL_FOR_FAILURE),
+                Made(self.validated, sql.view_of_validated_rows, NULL_FOR_FAILURE),
                 Made(self.view, sql.view_of_shown_rows),
                 Made(self.held, sql.view_of_held_rows),
                 Made(self.accounting, sql.view_of_accounting),
@@ -135,7 +135,7 @@ class GoldTable:
     @property
     def properties_of_views(self) -> str:
         """The clause of the view that is made last, that tells by which rules all were made."""
-        digest = self.judged_rows.digest
+        digest = self.validated_rows.digest
         return statements.settings({RULES: digest}) if digest else ""
 
     @property
@@ -261,7 +261,7 @@ class GoldTable:
             KIND: self.model.kind,
             BUILT_BY: RELEASE,
             PARTIAL_ROWS: "none",
-            PARTIAL_MOVES: "none",
+            PARTIAL_KEY_CHANGES: "none",
             **clustering(self.model.options.values["cluster_by"]),
         }
 

@@ -27,22 +27,22 @@ Source = tuple[str, str | None, str | None, str | None]
 
 @dataclass(frozen=True)
 class TableChanges:
-    """How many changes of a source table silver has settled, in one run or in several.
+    """How many changes of a source table silver has processed, in one run or in several.
 
-    `updates` are those of rows that were there and those that lack columns, `halves` those that are
-    halves of updates; `drops` says how many times the table was dropped, in a count of its own.
+    `updates` are those of rows that were there and those that lack columns, `pairs` those that are
+    of before/after pairs; `drops` says how many times the table was dropped, in a count of its own.
     """
 
     source: SourceTable
     changes: int
     updates: int
-    halves: int
+    pairs: int
     drops: int
 
 
 @dataclass(frozen=True)
 class Run:
-    """The changes that a run of silver has settled; it has read bronze up to version `last`."""
+    """The changes that a run of silver has processed; it has read bronze up to version `last`."""
 
     last: int
     tables: tuple[TableChanges, ...]
@@ -146,7 +146,7 @@ def query_of_latest(
             min(if(is_drop, null, sequence)) as first_sequence,
             count(*) as changes,
             count_if(operation not in ('snapshot', 'insert') or not after_is_complete) as updates,
-            count_if(operation in ('update_before', 'update_after')) as halves,
+            count_if(operation in ('update_before', 'update_after')) as pairs,
             count_if(is_drop) as drops
         from (
             select

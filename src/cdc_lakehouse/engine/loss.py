@@ -46,7 +46,7 @@ def refuse_rebuild(table: str, lost: LostRows) -> None:
     if not lost.count or _may_be_lost():
         return
     raise LakehouseError(
-        f"{table} cannot be built anew without loss: {lost.count} of its rows, committed from "
+        f"{table} cannot be rebuilt without loss: {lost.count} of its rows, committed from "
         f"{lost.first_committed_at} to {lost.last_committed_at}, are of messages that bronze no "
         "longer holds (retention, or an erasure of others in the same messages). Build gold alone, "
         f"`dbt run --full-refresh -s gold`; or, to lose them, set {LOSE_REMOVED}=yes."

@@ -48,7 +48,7 @@ class NewMessages:
         return " or ".join(map(_condition, self.extents))
 
     @property
-    def resettles(self) -> bool:
+    def reprocesses(self) -> bool:
         """Whether messages that have been processed are to be processed again."""
         return self.are_known and self.has_updates
 

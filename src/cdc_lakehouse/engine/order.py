@@ -1,10 +1,10 @@
 """Which of two changes is later, and which rows a TRUNCATE, DROP or extract removes.
 
-All statements say it by these functions. `engine/moves.py` compares changes in Python by the same
-columns, and the format's model says what `sequence` is.
+All statements say it by these functions. `engine/key_changes.py` compares changes in Python by the
+same columns, and the format's model says what `sequence` is.
 """
 
-# Beside the place in the source's log. Of the two halves of an update the removed row comes first;
+# Beside the place in the source's log. Of a before/after pair the row before comes first;
 # of different changes at one place the one that was delivered last wins.
 WITHIN_A_PLACE = ("partition", "offset", "row_number")
 

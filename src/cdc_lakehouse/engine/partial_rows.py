@@ -104,7 +104,7 @@ class PartialRows:
         named = f"concat(_problems, transform({kept}, name -> {gone}))"
         return f"if(_is_whole and _column_sequences is not null, {named}, _problems) as _problems"
 
-    # Rows whose halves come as a delete and an insert.
+    # Rows whose key changes come as a delete and an insert.
 
     @property
     def is_begun_elsewhere(self) -> str:
@@ -112,16 +112,16 @@ class PartialRows:
         return IS_BEGUN_ELSEWHERE
 
     @property
-    def place_of_move(self) -> str:
-        """The place of a delete, or of an insert that lacks columns, that may be of one move.
+    def place_of_key_change(self) -> str:
+        """The place of a delete, or of an insert that lacks columns, that may be of one key change.
 
-        Debezium tells a move in these two messages. They share the place of one change in the log
-        of the source; the hash of the message's key stands behind it. A number of a delivery, which
-        stands there in other sequences, begins with zeros.
+        Debezium tells a key change in these two messages. They share the place of one change in the
+        log of the source; the hash of the message's key stands behind it. A number of a delivery,
+        which stands there in other sequences, begins with zeros.
         """
-        is_half = f"(_operation = 'delete' and not _is_replaced) or {IS_BEGUN_ELSEWHERE}"
+        is_of_pair = f"(_operation = 'delete' and not _is_replaced) or {IS_BEGUN_ELSEWHERE}"
         place = r"regexp_extract(_sequence, r'^(.*)[.](?!0000000)[0-9]{20}$', 1)"
-        return f"if({is_half}, nullif({place}, ''), null)"
+        return f"if({is_of_pair}, nullif({place}, ''), null)"
 
     @property
     def order(self) -> str:
@@ -198,7 +198,7 @@ class PartialRows:
 
     @property
     def kept_values(self) -> str:
-        """Of the changes that a moved row keeps columns of, the value of each such column."""
+        """Of the changes that rows keep columns of under new keys, the value of each."""
 
         def kept(column: Column) -> str:
             unknown = (
@@ -216,12 +216,12 @@ class PartialRows:
         return "".join(f"{kept(column)},\n    " for column in self.values)
 
     @property
-    def moved_row(self) -> str:
-        """The row of a change; if it has moved, with the columns that it keeps."""
+    def followed_row(self) -> str:
+        """The row of a change; under a new key with the columns that it keeps."""
 
         def is_kept(column: Column) -> str:
             names = "map_keys(_column_sequences)"
-            return f"_moved_from is not null and array_contains({names}, {column.literal})"
+            return f"_former_key is not null and array_contains({names}, {column.literal})"
 
         def problems(column: Column) -> str:
             kept = f"coalesce(kept.{column.sql}.problems, array())"
@@ -232,5 +232,5 @@ class PartialRows:
             lambda c: f"changes.{c.sql}",
         )
         named = f"{self._problems(problems)} as _problems"
-        older = "if(_moved_from is null, _column_sequences, null) as _column_sequences"
+        older = "if(_former_key is null, _column_sequences, null) as _column_sequences"
         return f"{row},\n    {named},\n    {older}"

@@ -11,14 +11,13 @@ from uuid import uuid4
 from dbt.adapters.base.relation import BaseRelation
 
 from cdc_lakehouse.delta.commit import POSITION, USER_METADATA, settings_of_transaction
+from cdc_lakehouse.delta.high_water_mark import mark_of
 from cdc_lakehouse.delta.past import note_of
 from cdc_lakehouse.delta.statements import add_columns, set_properties, settings
-from cdc_lakehouse.delta.watermark import mark_of
 from cdc_lakehouse.engine.change_feed import ENABLED, IDENTITY, FeedRows, has_feed
 from cdc_lakehouse.engine.changes import Changes
 from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.gold_table import GoldTable
-from cdc_lakehouse.engine.judged_rows import RULES
 from cdc_lakehouse.engine.plain_table import KIND as PLAIN_TABLE
 from cdc_lakehouse.engine.plain_table import Need, need_of, transaction_of
 from cdc_lakehouse.engine.rebuilds import KIND
@@ -33,6 +32,7 @@ from cdc_lakehouse.engine.steps import (
     Stage,
     TableState,
 )
+from cdc_lakehouse.engine.validated_rows import RULES
 from cdc_lakehouse.errors import LakehouseError
 
 
@@ -116,7 +116,7 @@ class PlainRun:
             now,
             found.count if found else 0,
             bool(found and found.truncates),
-            not copy or (_rules_of(copy) == self.table.judged_rows.digest and self._fits(copy)),
+            not copy or (_rules_of(copy) == self.table.validated_rows.digest and self._fits(copy)),
         )
 
     def _fits(self, copy: TableState) -> bool:
@@ -150,7 +150,7 @@ class PlainRun:
         properties = {"delta.enableDeletionVectors": "false", KIND: PLAIN_TABLE}
         if self.table.model.options.change_feed:
             properties |= self._new_feed
-        if digest := self.table.judged_rows.digest:
+        if digest := self.table.validated_rows.digest:
             properties[RULES] = digest
         return (
             f"create or replace table {self.plain}\nusing delta\n{settings(properties)}\n"
@@ -191,7 +191,7 @@ class PlainRun:
 
     def _note_rules(self, copy: TableState) -> Plan[None]:
         """Note by which rules the copy is made, where they are others."""
-        digest = self.table.judged_rows.digest
+        digest = self.table.validated_rows.digest
         if _rules_of(copy) != digest:
             yield Execute(set_properties(str(self.plain), {RULES: digest}))
 

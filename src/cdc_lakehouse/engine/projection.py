@@ -187,7 +187,7 @@ def columns_not_carried(reads: Mapping[str, Sequence[str]], columns: Iterable[st
     return f"map_from_entries(transform({names}, name -> struct(name, '')))"
 
 
-def is_half_carried(names: Sequence[str]) -> str:
+def is_carried_in_part(names: Sequence[str]) -> str:
     """Return the SQL condition that an update carries a part of what a column is made from.
 
     That part has a value, so that an expression of all of them would have to know the others.

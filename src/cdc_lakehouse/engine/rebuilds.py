@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from cdc_lakehouse.delta.past import Mark
 
 # The properties of a stored table: what decides its content, its materialization, and whether it
-# has rows with columns that are older than the row, or moves of such (`none`, marks or `some`).
+# has rows with columns that are older than the row, or key changes of such: `none`, marks, `some`.
 DEFINITION, KIND = "cdc_lakehouse.definition", "cdc_lakehouse.kind"
-PARTIAL_ROWS, PARTIAL_MOVES = "cdc_lakehouse.partial_rows", "cdc_lakehouse.partial_moves"
+PARTIAL_ROWS, PARTIAL_KEY_CHANGES = "cdc_lakehouse.partial_rows", "cdc_lakehouse.partial_moves"
 
 
 def why_rebuilt(
     stored: Mapping[str, str | None],
     definition: str,
     changed_columns: Sequence[str],
-    resettled: bool,
+    reprocessed: bool,
     is_asked: bool,
     why_not_of_past: str | None = None,
 ) -> str | None:
@@ -24,7 +24,7 @@ def why_rebuilt(
         stored: the table's properties.
         definition: the name of what decides its content now.
         changed_columns: the columns in which it differs from its definition.
-        resettled: whether changes that it has read were settled otherwise since.
+        reprocessed: whether changes that it has read were processed otherwise since.
         is_asked: whether a person asks to build it again.
         why_not_of_past: why the changes that it has are not those of the change log, if so.
     """
@@ -36,10 +36,10 @@ def why_rebuilt(
         return f"its definition has changed: {', '.join(changed_columns)}"
     if stored.get(DEFINITION) != definition:
         return "its SQL, its key or its options have changed"
-    if resettled:
-        return "messages of its source tables were settled anew"
-    if stored.get(PARTIAL_MOVES) is None and stored.get(PARTIAL_ROWS) != "none":
-        # It is from before moved rows kept the columns that their change does not carry.
+    if reprocessed:
+        return "messages of its source tables were reprocessed"
+    if stored.get(PARTIAL_KEY_CHANGES) is None and stored.get(PARTIAL_ROWS) != "none":
+        # It is from before rows kept columns through key changes that do not carry them.
         return "rows whose primary key has changed keep more columns"
     return None
 

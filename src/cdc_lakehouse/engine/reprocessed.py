@@ -8,7 +8,7 @@ Gold heeds a table once the change log has read so far.
 import json
 from collections.abc import Iterable, Sequence
 
-PROPERTY = "cdc_lakehouse.resettled"
+PROPERTY = "cdc_lakehouse.resettled"  # change logs have it under this name since 0.1.0
 
 
 def read_tables(text: str | None) -> dict[str, int]:

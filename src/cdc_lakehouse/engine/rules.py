@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from cdc_lakehouse.engine.columns import SHOWN_ONLY, Column, column_of, derived_expression
+from cdc_lakehouse.engine.materializations import kind_of
 from cdc_lakehouse.engine.projection import Spark4
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.sql import identifier
@@ -82,7 +83,7 @@ def read_rules(
     Raises:
         LakehouseError: one cannot be what its YAML says.
     """
-    shown_only = SHOWN_ONLY[model["config"]["materialized"]]
+    shown_only = SHOWN_ONLY[kind_of(model)]
     named = [c for n, c in model["columns"].items() if n not in shown_only and n[0] != "_"]
     stored = [column["name"] for column in named if derived_expression(column) is None]
     derived = tuple(_derived(model["name"], named, stored, key))

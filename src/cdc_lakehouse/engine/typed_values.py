@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cdc_lakehouse.engine.columns import NO_PROBLEMS, PROBLEMS, Column, listed
-from cdc_lakehouse.engine.projection import is_half_carried, is_in_doubt
+from cdc_lakehouse.engine.projection import is_carried_in_part, is_in_doubt
 
 ZERO_DATE = "'^0000-00-00|^[0-9]{4}-00-|^[0-9]{4}-[0-9]{2}-00'"
 # A member of a list of problems that is none.
@@ -96,7 +96,7 @@ def _doubt(column: Column, reads: Reads) -> str:
     own = reads.get(column.name, ())
     cases = [*_other_days(column), *_lost_digits(column), *_altered(column)]
     if len(own) > 1:
-        absent = f"{column.source_text} is null and {is_half_carried(own)}"
+        absent = f"{column.source_text} is null and {is_carried_in_part(own)}"
         cases = [
             f"when {is_in_doubt(own, reads)} then 'not_carried'",
             f"when {column.sql} is null then case when {absent} then 'not_carried' end",

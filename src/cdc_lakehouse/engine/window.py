@@ -72,7 +72,7 @@ def decide_build(
         )
         return Build(exists=True, added=tuple(added), said=said)
     refuse_rebuild(table, lost)
-    said = f"{table} is built anew, its definition has changed: {', '.join(changed)}"
+    said = f"{table} is rebuilt, its definition has changed: {', '.join(changed)}"
     return Build(exists=True, rebuild=True, said=None if is_asked else said)
 
 
@@ -82,7 +82,7 @@ def _protected_otherwise(table: str, lost: LostRows | None, stored: str, wanted:
         return Build(exists=True)
     assert lost is not None
     if not lost.count:
-        said = f"{table} is built anew: other columns are protected than before"
+        said = f"{table} is rebuilt: other columns are protected than before"
         return Build(exists=True, rebuild=True, said=said)
     done = lines_done(stored, wanted)
     if done is None:

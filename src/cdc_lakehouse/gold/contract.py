@@ -14,6 +14,7 @@ from cdc_lakehouse.engine.columns import (
     VERSION_COLUMNS,
     primary_key,
 )
+from cdc_lakehouse.engine.materializations import HISTORY, kind_of
 from cdc_lakehouse.engine.rules import Rule, read_rules
 from cdc_lakehouse.gold.read_models import rendered
 from cdc_lakehouse.gold.source_fields import fields_of
@@ -110,7 +111,7 @@ class _Table:
     def __init__(self, project: Project, name: str, model: Mapping[str, Any]) -> None:
         self._project, self._name, self._model = project, name, model
         config = model["config"]
-        self._kind = config["materialized"]
+        self._kind = kind_of(model)
         self._key = primary_key(model)
         self._rules = read_rules(model, self._key, config.get("on_violation") or "keep")
         self._columns = list(_shown(model))
@@ -123,7 +124,7 @@ class _Table:
     @property
     def _row(self) -> list[str]:
         """The columns by which a row is one: a version is known by the change that began it."""
-        return [*self._key, *(["_sequence"] if self._kind == "history" else [])]
+        return [*self._key, *(["_sequence"] if self._kind == HISTORY else [])]
 
     def document(self) -> dict[str, Any]:
         """Return the table as an object of the contract's schema."""
@@ -223,8 +224,8 @@ def _logical_type(data_type: str) -> str | None:
 def _shown(model: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The columns that readers see: those of the YAML, then those that need no line there."""
     config, columns = model["config"], model["columns"]
-    further = SHOWN_ONLY[config["materialized"]]
-    has_further = config["materialized"] == "history" or config.get("on_delete") == "flag"
+    further = SHOWN_ONLY[kind_of(model)]
+    has_further = kind_of(model) == HISTORY or config.get("on_delete") == "flag"
     for name, column in columns.items():
         if name not in further or has_further:
             yield column

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from cdc_lakehouse.engine.columns import primary_key
-from cdc_lakehouse.engine.fixed_names import GOLD
+from cdc_lakehouse.engine.materializations import gold_kind
 from cdc_lakehouse.engine.rules import read_rules
 from cdc_lakehouse.engine.source_tables import IMAGES, SourceTable
 from cdc_lakehouse.gold.source_fields import SourceFields, fields_of
@@ -97,7 +97,7 @@ class DbtRun:
         read = list(dict.fromkeys(self._relations(node)))
         inputs = [self._dataset(name) for name in read]
         output = self._dataset(_relation(node)) | {"facets": _schema(node)}
-        if node["config"]["materialized"] in GOLD and result.get("compiled_code"):
+        if gold_kind(node["config"]["materialized"]) and result.get("compiled_code"):
             fields = self._fields(node, result["compiled_code"])
             inputs += [self._source(name) for name in fields.table_names]
             lineage = {

@@ -14,6 +14,7 @@ import yaml
 from jinja2 import ChainableUndefined, Environment, TemplateError
 
 from cdc_lakehouse.engine.columns import formerly_of, key_names, source_of
+from cdc_lakehouse.engine.materializations import HISTORY, gold_kind
 from cdc_lakehouse.engine.projection import columns_read
 from cdc_lakehouse.engine.row_images import row_images
 from cdc_lakehouse.engine.source_tables import (
@@ -165,7 +166,7 @@ def model_of(name: str, file: str, text: str, said: Mapping[str, Any]) -> ReadMo
         by_name,
         frozenset(map(str, excepted)),
         tuple(key_names(said, columns.values())),
-        options.get("materialized") == "history",
+        gold_kind(options.get("materialized")) == HISTORY,
         {source_of(c): former for c in columns.values() if (former := formerly_of(c))},
         columns,
     )

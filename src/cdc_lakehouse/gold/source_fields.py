@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cdc_lakehouse.engine.columns import SHOWN_ONLY
+from cdc_lakehouse.engine.materializations import kind_of
 from cdc_lakehouse.engine.projection import columns_read
 from cdc_lakehouse.engine.protected_models import tables_named
 from cdc_lakehouse.engine.rules import RowRules
@@ -60,7 +61,7 @@ def fields_of(model: Mapping[str, Any], rules: RowRules, sql: str) -> SourceFiel
         sql: its query; empty if that is not known.
     """
     derived = {each.column.name: each.reads for each in rules.derived}
-    further = SHOWN_ONLY[model["config"]["materialized"]]
+    further = SHOWN_ONLY[kind_of(model)]
     names = [n for n in model["columns"] if n[0] != "_" and n not in further and n not in derived]
     traced = columns_read(sql)
     columns: dict[str, Sequence[str] | None] = {name: traced.get(name) or None for name in names}

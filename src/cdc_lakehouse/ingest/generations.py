@@ -1,4 +1,4 @@
-"""Whether a file goes on with what has landed from it, or was written anew under its name.
+"""Whether a file goes on with what has landed from it, or was rewritten under its name.
 
 A line file has a number of its own, which takes the partition's place. Its lines keep it while the
 file begins with the lines that have landed under it; another content gets another number.
@@ -21,7 +21,7 @@ from cdc_lakehouse.ingest.files import (
 )
 
 # Under how many numbers, the newest of a file, its lines are looked for where its bytes tell
-# nothing: all would be the whole history of a file that is written anew each day.
+# nothing: all would be the whole history of a file that is rewritten each day.
 ASKED = 4
 
 

@@ -31,7 +31,7 @@ STATEMENTS = (
 
 
 def make_archive() -> str:
-    """Make the archive anew, of what Java loads for a small run in a lakehouse of its own.
+    """Make the archive again, of what Java loads for a small run in a lakehouse of its own.
 
     Returns:
         Why there is none, without which every command does; an empty text where there is one.

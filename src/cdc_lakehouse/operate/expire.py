@@ -36,7 +36,7 @@ class Expired:
         if self.completed:
             lines.append(f"An interrupted run is completed: {self.completed:,} messages dropped.")
         if not self.messages:
-            lines.append(f"Nothing to drop: no settled message is older than {older_than}.")
+            lines.append(f"Nothing to drop: no processed message is older than {older_than}.")
             return "\n".join(lines)
         would = "would be dropped" if dry_run else "dropped from bronze"
         lines.append(f"{self.messages:,} messages older than {older_than} {would}.")
@@ -66,7 +66,7 @@ def expire_messages(older_than: str, dry_run: bool = False) -> Expired:
 def expire(spark: SparkSession, older_than: str, dry_run: bool = False) -> Expired:
     """Drop the messages of bronze that were ingested longer ago than `older_than`.
 
-    Only what silver has settled goes, and no shard of an OceanBase record that is not whole. The
+    Only what silver has processed goes, and no shard of an OceanBase record that is not whole. The
     caller holds the lock `bronze`; appends and dbt may run meanwhile. Data files stay on disk until
     a VACUUM finds them old enough.
 
@@ -81,7 +81,9 @@ def expire(spark: SparkSession, older_than: str, dry_run: bool = False) -> Expir
         raise LakehouseError(f"{older_than!r} is no age. Give a number and a unit: '400 days'.")
     events = warehouse_path("silver", "events")
     if not is_table(events):
-        raise LakehouseError("There is no silver.events yet: nothing is settled. Run `dbt build`.")
+        raise LakehouseError(
+            "There is no silver.events yet: nothing is processed. Run `dbt build`."
+        )
     bronze.create_tables(spark)
     expired = Expired()
     for removal in [] if dry_run else interrupted(EXPIRY):
@@ -89,12 +91,12 @@ def expire(spark: SparkSession, older_than: str, dry_run: bool = False) -> Expir
         expired.completed += removal.messages
     age = f"current_timestamp() - interval {older_than}"
     before = spark.sql(f"select cast({age} as string)").collect()[0][0]
-    settled = _settled_before(spark, events, before)
-    (counts,) = settled.agg(F.count("*"), F.count_if("is_rejected")).collect()
+    processed = _processed_before(spark, events, before)
+    (counts,) = processed.agg(F.count("*"), F.count_if("is_rejected")).collect()
     expired.messages, expired.rejected = counts
     if expired.messages and not dry_run:
         selection = json.dumps({"older_than": older_than, "before": before})
-        removal = Removal(EXPIRY, selection, runs_of(spark, settled))
+        removal = Removal(EXPIRY, selection, runs_of(spark, processed))
         removal.begin()
         _drop(spark, removal)
     return expired
@@ -106,8 +108,8 @@ def _drop(spark: SparkSession, removal: Removal) -> None:
     removal.end(spark)
 
 
-def _settled_before(spark: SparkSession, events: Location, before: str) -> DataFrame:
-    """Return the identities all of whose deliveries are old, and read and settled by silver."""
+def _processed_before(spark: SparkSession, events: Location, before: str) -> DataFrame:
+    """Return the identities all of whose deliveries are old, and read and processed by silver."""
     read = version_read(spark, events)
     read = -1 if read is None else read
     old = (
@@ -119,11 +121,11 @@ def _settled_before(spark: SparkSession, events: Location, before: str) -> DataF
         )
         .where(f"ingested_at < timestamp {quoted(before)} and version <= {read}")
     )
-    outcomes = spark.read.format("delta").load(str(events))
-    shards = outcomes.where("format = 'oceanbase_avro' and sequence is not null")
+    results = spark.read.format("delta").load(str(events))
+    shards = results.where("format = 'oceanbase_avro' and sequence is not null")
     whole = shards.where("kind <> 'control'").select("topic", "sequence")
     waiting = shards.where("kind = 'control'").join(whole, ["topic", "sequence"], "left_anti")
     is_rejected = F.bool_or(F.col("kind") == "rejected").alias("is_rejected")
-    settled = outcomes.groupBy(IDENTITY).agg(is_rejected)
-    settled = settled.join(waiting.select(IDENTITY), IDENTITY, "left_anti")
-    return old.join(settled, IDENTITY)
+    processed = results.groupBy(IDENTITY).agg(is_rejected)
+    processed = processed.join(waiting.select(IDENTITY), IDENTITY, "left_anti")
+    return old.join(processed, IDENTITY)

@@ -1,4 +1,4 @@
-"""Put messages that have landed back in line: dbt settles them as if they were new."""
+"""Put messages that have landed back in line: dbt processes them as if they were new."""
 
 import re
 from collections import Counter
@@ -46,8 +46,8 @@ REASONS = (
     "unrouted_topic",
     "wrong_type",
 )
-# What stands for the outcome of a message that has none, though silver has read its commit.
-NO_OUTCOME = "no_outcome"
+# What stands for the result of a message that has none, though silver has read its commit.
+NO_RESULT = "no_result"
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Selection:
     """Which messages a replay takes; a filter that is not given lets all pass.
 
     Attributes:
-        reasons: codes of silver.events.reject_reason, or NO_OUTCOME.
+        reasons: codes of silver.events.reject_reason, or NO_RESULT.
         topics: names, in which `*` is any run of characters.
         partition: one partition of the topics.
         offsets: the first and the last offset; None is open.
-        settled: take accepted messages, too, not only rejected ones.
+        processed: take accepted messages, too, not only rejected ones.
         all: take every rejected message; excludes all other filters.
     """
 
@@ -67,7 +67,7 @@ class Selection:
     topics: tuple[str, ...] = ()
     partition: int | None = None
     offsets: tuple[int | None, int | None] | None = None
-    settled: bool = False
+    processed: bool = False
     all: bool = False
 
     def check(self) -> None:
@@ -85,10 +85,10 @@ class Selection:
                 "Say which messages: --reason, --topic, --partition or --offsets, "
                 "or --all for every rejected one."
             )
-        if self.settled and (self.reasons or not self.topics):
+        if self.processed and (self.reasons or not self.topics):
             raise LakehouseError(
-                "--settled takes accepted messages, which have no --reason: name their --topic. "
-                "`dbt build --full-refresh` settles all messages of all topics anew."
+                "--processed takes accepted messages, which have no --reason: name their --topic. "
+                "`dbt build --full-refresh` reprocesses all messages of all topics."
             )
         first, last = self.offsets or (None, None)
         if first is not None and last is not None and first > last:
@@ -99,10 +99,14 @@ class Selection:
         filters = asdict(self).items()
         return {k: v for k, v in filters if v is not None and v is not False and v != ()}
 
+    def noted(self) -> dict[str, Any]:
+        """Return the filters as bronze.operations has them, in rows of all releases alike."""
+        return {"settled" if name == "processed" else name: v for name, v in self.given().items()}
+
 
 @dataclass
 class Replay:
-    """What became of a replay: numbers of messages by topic, outcome so far and format."""
+    """What became of a replay: numbers of messages by topic, result so far and format."""
 
     replayed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     in_line: int = 0  # match, but wait for dbt already
@@ -128,7 +132,7 @@ def replay(selection: Selection, project_dir: str | Path = ".") -> Replay:
 
     Each gets the format that seeds/topics.csv gives its topic now. One that is in line already,
     since dbt has not run after its last replay or reroute, is left as it is. dbt may run
-    meanwhile: what it settles after this has read silver came with a later commit of bronze, and
+    meanwhile: what it processes after this has read silver came with a later commit of bronze, and
     such messages are in line by that same rule.
 
     Args:
@@ -143,7 +147,7 @@ def replay(selection: Selection, project_dir: str | Path = ".") -> Replay:
     routes = read_routes(Path(project_dir))
     if not is_table(warehouse_path("silver", "events")):
         raise LakehouseError(
-            f"{lakehouse_dir()} has no silver.events yet, so no message has an outcome. "
+            f"{lakehouse_dir()} has no silver.events yet, so no message has a result. "
             "Run `dbt build` first."
         )
     with _changing_bronze("replay") as spark, showing("replays"):
@@ -153,32 +157,32 @@ def replay(selection: Selection, project_dir: str | Path = ".") -> Replay:
 def _replay(spark: SparkSession, selection: Selection, routes: Routes) -> Replay:
     began_at = datetime.now(UTC)
     operations.complete_operations(spark)
-    outcomes = _outcomes(spark, selection).localCheckpoint()
+    results = _results(spark, selection).localCheckpoint()
     formats = {
         row.topic: routes.format_of(row.topic)
-        for row in outcomes.select("topic").distinct().collect()
+        for row in results.select("topic").distinct().collect()
     }
     done = Replay()
     if not formats:
         return done
-    found = _with_states(spark, outcomes, sorted(formats)).localCheckpoint()
-    for row in found.groupBy("topic", "outcome", "state").count().collect():
-        if row.state == "settled":
-            done.replayed[row.topic, row.outcome, formats[row.topic]] = row["count"]
+    found = _with_states(spark, results, sorted(formats)).localCheckpoint()
+    for row in found.groupBy("topic", "result", "state").count().collect():
+        if row.state == "processed":
+            done.replayed[row.topic, row.result, formats[row.topic]] = row["count"]
         elif row.state == "in line":
             done.in_line += row["count"]
         else:
             done.gone += row["count"]
     if done.replayed:
-        found.where("state = 'settled'").select(IDENTITY).createOrReplaceTempView("replayed")
-        operations.put_in_line(spark, "replayed", formats, began_at, selection.given())
+        found.where("state = 'processed'").select(IDENTITY).createOrReplaceTempView("replayed")
+        operations.put_in_line(spark, "replayed", formats, began_at, selection.noted())
     return done
 
 
-def _outcomes(spark: SparkSession, selection: Selection) -> DataFrame:
-    """Return the selected messages: identity, outcome, bronze_version.
+def _results(spark: SparkSession, selection: Selection) -> DataFrame:
+    """Return the selected messages: identity, result, bronze_version.
 
-    They are those of silver.events, and any that silver has read without giving them an outcome.
+    They are those of silver.events, and any that silver has read without giving them a result.
     """
     events = spark.read.format("delta").load(str(warehouse_path("silver", "events")))
     rejected = F.col("kind") == "rejected"
@@ -186,7 +190,7 @@ def _outcomes(spark: SparkSession, selection: Selection) -> DataFrame:
         _check_reasons(selection.reasons, events.where(rejected))
     conditions: list[Column] = [F.col("row_number") == 0]
     of_identity: list[Column] = []
-    if not selection.settled:
+    if not selection.processed:
         conditions.append(rejected)
     if selection.reasons:
         conditions.append(F.col("reject_reason").isin(*selection.reasons))
@@ -197,13 +201,13 @@ def _outcomes(spark: SparkSession, selection: Selection) -> DataFrame:
         of_identity.append(F.col("offset") >= first)
     if last is not None:
         of_identity.append(F.col("offset") <= last)
-    outcome = F.coalesce("reject_reason", "kind").alias("outcome")
+    result = F.coalesce("reject_reason", "kind").alias("result")
     known = events
     for condition in [*conditions, *of_identity]:
         events = events.where(condition)
-    events = events.select(*IDENTITY, outcome, "bronze_version")
-    if not selection.reasons or NO_OUTCOME in selection.reasons:
-        lost = _without_outcome(spark, known)
+    events = events.select(*IDENTITY, result, "bronze_version")
+    if not selection.reasons or NO_RESULT in selection.reasons:
+        lost = _without_result(spark, known)
         for condition in of_identity:
             lost = lost.where(condition)
         events = events.union(lost)
@@ -214,7 +218,7 @@ def _outcomes(spark: SparkSession, selection: Selection) -> DataFrame:
     return events
 
 
-def _without_outcome(spark: SparkSession, events: DataFrame) -> DataFrame:
+def _without_result(spark: SparkSession, events: DataFrame) -> DataFrame:
     """Return the messages up to silver's checkpoint of which silver.events holds nothing."""
     read = version_read(spark, warehouse_path("silver", "events"))
     landed = F.col("_metadata.row_commit_version").alias("landed")
@@ -224,12 +228,12 @@ def _without_outcome(spark: SparkSession, events: DataFrame) -> DataFrame:
         .agg(F.min("landed").alias("bronze_version"))
         .where(F.col("bronze_version") <= (-1 if read is None else read))
         .join(events, IDENTITY, "left_anti")
-        .select(*IDENTITY, F.lit(NO_OUTCOME).alias("outcome"), "bronze_version")
+        .select(*IDENTITY, F.lit(NO_RESULT).alias("result"), "bronze_version")
     )
 
 
 def _check_reasons(reasons: tuple[str, ...], rejected: DataFrame) -> None:
-    unknown = sorted(set(reasons) - {*REASONS, NO_OUTCOME})
+    unknown = sorted(set(reasons) - {*REASONS, NO_RESULT})
     if unknown:  # a format of the project's own may have reasons of its own
         found = {row[0] for row in rejected.select("reject_reason").distinct().collect()}
         unknown = sorted(set(unknown) - found)
@@ -240,26 +244,26 @@ def _check_reasons(reasons: tuple[str, ...], rejected: DataFrame) -> None:
             )
 
 
-def _with_states(spark: SparkSession, outcomes: DataFrame, topics: list[str]) -> DataFrame:
-    """Tell of each outcome whether its message is gone, in line already, or settled as it is.
+def _with_states(spark: SparkSession, results: DataFrame, topics: list[str]) -> DataFrame:
+    """Tell of each result whether its message is gone, in line already, or processed as it is.
 
-    A message that a replay or a reroute has touched is of a later commit than its outcome.
+    A message that a replay or a reroute has touched is of a later commit than its result.
     """
     # File statistics decide these.
-    ((first, last),) = outcomes.agg(F.min("offset"), F.max("offset")).collect()
+    ((first, last),) = results.agg(F.min("offset"), F.max("offset")).collect()
     messages = (
         bronze.read(spark, bronze.MESSAGES)
         .where(F.col("topic").isin(topics) & F.col("offset").between(first, last))
         .select(*IDENTITY, F.col("_metadata.row_commit_version").alias("landed"))
     )
-    wanted = messages.join(outcomes, IDENTITY, "left_semi")
+    wanted = messages.join(results, IDENTITY, "left_semi")
     landed = wanted.groupBy(IDENTITY).agg(F.min("landed").alias("landed"))
     state = (
         F.when(F.col("landed").isNull(), "gone")
         .when(F.col("landed") > F.col("bronze_version"), "in line")
-        .otherwise("settled")
+        .otherwise("processed")
     )
-    return outcomes.join(landed, IDENTITY, "left").withColumn("state", state)
+    return results.join(landed, IDENTITY, "left").withColumn("state", state)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ PROGRESS = """
     select
         topic, partition, max_by(format, last_processed_at) as format,
         max(last_processed_at) as processed_at, max(last_commit).delay / 1000000 as delay_seconds
-    from silver.outcome_counts
+    from silver.result_counts
     group by topic, partition
 """
 PRODUCED = """

@@ -120,7 +120,7 @@ def open_session(
 def compile_plans(spark: SparkSession, is_worth_it: bool) -> None:
     """Let Spark make Java code of the coming queries of a session, or interpret their plans.
 
-    What is interpreted is not planned anew at each shuffle either: for few rows any plan does.
+    What is interpreted is not planned again at each shuffle either: for few rows any plan does.
     """
     spark.conf.set("spark.sql.codegen.wholeStage", str(is_worth_it).lower())
     spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if is_worth_it else "NO_CODEGEN")

@@ -181,7 +181,7 @@ def refuse_own_metastore() -> None:
         raise LakehouseError(
             f"{lakehouse_dir()} shares the metastore {noted}: set LAKEHOUSE_METASTORE to it. To "
             f"share none any longer, delete {lakehouse_dir() / FILE} when nobody uses the "
-            "lakehouse; the next `dbt build` names the tables anew."
+            "lakehouse; the next `dbt build` names the tables again."
         )
 
 

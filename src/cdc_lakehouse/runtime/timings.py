@@ -43,7 +43,7 @@ class Step:
         began: seconds from the beginning of the command.
         seconds: how long it took.
         rows_read, bytes_read: of files, by Spark's tasks, and by the step itself.
-        rows_written, bytes_written: the same; of a write that marks rows, what it wrote anew.
+        rows_written, bytes_written: the same; of a write that marks rows, what it rewrote.
     """
 
     part: str
@@ -126,7 +126,7 @@ class Recorder:
                         spark.sparkContext.setLocalProperty(name, None)  # type: ignore[arg-type]
 
     def finish(self, command: str, spark: SparkSession | None) -> str | None:
-        """Keep what was recorded as that of the last `command`, and begin anew.
+        """Keep what was recorded as that of the last `command`, and begin again.
 
         Nothing is kept if there was no step.
 

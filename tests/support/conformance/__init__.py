@@ -25,7 +25,7 @@ def modules() -> list[str]:
     return [".".join(path.with_suffix("").parts) for path in paths]
 
 
-class _Outcomes:
+class _Results:
     """A plugin of pytest that keeps what is wrong with each test."""
 
     def __init__(self):
@@ -46,15 +46,15 @@ def judge(asked: list[str]) -> dict[str, list[str]]:
     """
     from dbt_common.tests import disable_test_caching
 
-    outcomes, folder = _Outcomes(), os.getcwd()
+    results, folder = _Results(), os.getcwd()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(MODULES, ",".join(asked))
         patch.delenv("DBT_TARGET_PATH")
         options = ["--noconftest", "-p", "dbt.tests.fixtures.project"]
         options += ["-p", "no:cacheprovider", "-p", "no:xdist"]
         with redirect_stdout(StringIO()) as said:
-            code = pytest.main([*options, "--quiet", str(SUITE)], plugins=[outcomes])
+            code = pytest.main([*options, "--quiet", str(SUITE)], plugins=[results])
         assert code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED), said.getvalue()
     os.chdir(folder)
     disable_test_caching()  # which the suite enables
-    return outcomes.found
+    return results.found

@@ -92,7 +92,7 @@ def flink_sql(name):
             rows = {"data": f"[{row}]" if is_list else row}
         return tokens(rows | {word: words[change.operation]})
 
-    return Halves(
+    return Pairs(
         name,
         "apache/flink JSON formats, RowDataToJsonConverters",
         route("flink_changelog", database="shop", table=name, key="ID"),
@@ -111,7 +111,7 @@ def seatunnel(name):
         said |= {"database": '"shop"', "table": json.dumps(name), "ts": "1700000000451"}
         return tokens(said)
 
-    return Halves(
+    return Pairs(
         name,
         "apache/seatunnel CanalJsonSerializationSchema",
         route("canal", key="ID"),
@@ -123,7 +123,7 @@ def seatunnel(name):
     )
 
 
-class Halves(Corpus):
+class Pairs(Corpus):
     """A corpus of a producer that writes an update as a delete and an insert."""
 
     def changes(self):

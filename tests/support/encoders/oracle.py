@@ -285,7 +285,7 @@ ROWS = {
 def _rows(document, route):
     row = {name: value for name, value in document.items() if name != "row kind"}
     operation = ROWS[document["row kind"].lower()]
-    # The tables of these rows tell nulls by columns that are not there: each begins anew.
+    # The tables of these rows tell nulls by columns that are not there: each begins again.
     if operation == "update" and "region" in row:
         operation = "insert"
     images = (row, None) if operation == "delete" else (None, row)

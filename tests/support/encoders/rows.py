@@ -137,13 +137,13 @@ class FlinkChangelog(OfRoute):
     def value(self, column, value):
         return value if column.kind == "json" else super().value(column, value)
 
-    def halves(self, event):
+    def rows_sent(self, event):
         """Whether each row that is sent is gone, and the row."""
         for before, after in event.rows:
             yield from ((row is before, row) for row in (before, after) if row)
 
     def rows(self, event):
-        return [self.envelope(event, *half) for half in self.halves(event)]
+        return [self.envelope(event, *row) for row in self.rows_sent(event)]
 
     def envelope(self, event, is_gone, row):
         number = event.number % len(self.envelopes)
@@ -159,7 +159,7 @@ class FlinkChangelog(OfRoute):
 
     def changes(self, event):
         changes, table = [], event.table
-        for is_gone, row in self.halves(event):
+        for is_gone, row in self.rows_sent(event):
             image = self.image(table, row)
             images = ("delete", image, None) if is_gone else ("insert", None, image)
             changes.append(Change(table.name, *images, list(table.key)))

@@ -63,7 +63,7 @@ def _erase(options: argparse.Namespace) -> Exit:
 
 
 def _expire(options: argparse.Namespace) -> Exit:
-    """Drop settled messages from bronze by their age."""
+    """Drop processed messages from bronze by their age."""
     from cdc_lakehouse.operate.expire import expire_messages
 
     enter_project(options.project_dir)

@@ -1,9 +1,12 @@
 """`lakehouse reroute` and `lakehouse replay`: hand messages that have landed to dbt again."""
 
 import argparse
+import sys
 
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
 from cdc_lakehouse.exits import Exit
+
+FORMER_NO_RESULT = "no_outcome"
 
 
 def add(commands: Commands) -> None:
@@ -22,8 +25,9 @@ def add(commands: Commands) -> None:
     command.add_argument("--partition", type=int, metavar="N")
     command.add_argument("--offsets", metavar="FROM-TO", help="both are taken; FROM- and -TO, too")
     command.add_argument(
-        "--settled", action="store_true", help="accepted messages, too, of the topics named"
+        "--processed", action="store_true", help="accepted messages, too, of the topics named"
     )
+    command.add_argument("--settled", action="store_true", help=argparse.SUPPRESS)
     command.add_argument("--all", action="store_true", help="every rejected message")
     command.set_defaults(run=_replay)
     add_project(command)
@@ -44,16 +48,25 @@ def _replay(options: argparse.Namespace) -> Exit:
     """Put messages that have landed back in line, and print which."""
     from cdc_lakehouse.console.documents import replay_document
     from cdc_lakehouse.console.report import replay_text
-    from cdc_lakehouse.operate.replay import Selection, parse_offsets, replay
+    from cdc_lakehouse.operate.replay import NO_RESULT, Selection, parse_offsets, replay
 
+    if options.settled:
+        _say_former("--settled", "--processed")
+    if FORMER_NO_RESULT in options.reason:
+        _say_former(f"--reason {FORMER_NO_RESULT}", f"--reason {NO_RESULT}")
     selection = Selection(
-        reasons=tuple(options.reason),
+        reasons=tuple(NO_RESULT if r == FORMER_NO_RESULT else r for r in options.reason),
         topics=tuple(options.topic),
         partition=options.partition,
         offsets=parse_offsets(options.offsets) if options.offsets is not None else None,
-        settled=options.settled,
+        processed=options.processed or options.settled,
         all=options.all,
     )
     replayed = replay(selection, enter_project(options.project_dir))
     options.output.tell(replay_document(replayed), replay_text(replayed))
     return Exit.DONE
+
+
+def _say_former(name: str, now: str) -> None:
+    """Tell the person who typed a name of before 0.2.0 how it is called now."""
+    print(f"lakehouse: {name} is called {now} now; 0.3.0 removes it.", file=sys.stderr)

@@ -18,7 +18,7 @@
 {% macro changes_in_commits(reading) -%}
     {%- set rows, commit = reading.rows, '_commit_version, _commit_timestamp' -%}
     {%- set paired_by = rows.paired_by ~ (', _place' if rows.model.is_history else '') ~ ', ' ~ commit -%}
-    {{ differences(halves_of_changes(reading), rows, paired_by, commit ~ ', ' ~ reading.feed_name ~ ' as _feed', ', ' ~ commit) }}
+    {{ differences(pairs_of_changes(reading), rows, paired_by, commit ~ ', ' ~ reading.feed_name ~ ' as _feed', ', ' ~ commit) }}
 {%- endmacro %}
 
 {#-
@@ -47,7 +47,7 @@
     where _before is null or _after is null or not {{ rows.values('_before.') }} <=> {{ rows.values('_after.') }}
 {%- endmacro %}
 
-{% macro halves_of_changes(reading) -%}
+{% macro pairs_of_changes(reading) -%}
     {%- set rows = reading.rows -%}
     {%- set is_after = "_change_type in ('insert', 'update_postimage')" -%}
     select

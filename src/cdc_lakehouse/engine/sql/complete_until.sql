@@ -2,47 +2,47 @@
 {%- set MARKS = "('heartbeat', 'transaction_begin', 'transaction_end')" -%}
 
 {#-
-    How far each partition has come by outcomes; a row per topic and partition. The line files of a topic have one row together,
+    How far each partition has come by results; a row per topic and partition. The line files of a topic have one row together,
     without a number. Of a topic whose route has changed `format` lists several, whose places cannot be compared.
 -#}
-{% macro progress_of_partitions(outcomes) -%}
+{% macro progress_of_partitions(results) -%}
     select
-        outcomes.topic,
-        if(files.partition is null, outcomes.partition, null) as partition,
+        results.topic,
+        if(files.partition is null, results.partition, null) as partition,
         array_join(array_sort(collect_set(format) filter (where format <> 'unrouted')), ', ') as format,
         max(sequence) filter (where kind in {{ CHANGES }} and committed_at is not null) as place,
         unix_micros(max(committed_at) filter (where kind in {{ CHANGES }})) as committed_at,
         unix_micros(max(committed_at) filter (where kind in {{ MARKS }})) as heard_at,
         unix_micros(max(ingested_at)) as ingested_at,
         bool_or(kind in {{ CHANGES }} or kind = 'rejected') as has_changes
-    from {{ outcomes }} as outcomes
+    from {{ results }} as results
     left join (
         select distinct topic, partition from bronze.landed_files where partition is not null
     ) as files
-        on outcomes.topic = files.topic and outcomes.partition = files.partition
-    group by outcomes.topic, if(files.partition is null, outcomes.partition, null)
+        on results.topic = files.topic and results.partition = files.partition
+    group by results.topic, if(files.partition is null, results.partition, null)
 {%- endmacro %}
 
-{#- All outcomes, as silver has summed them up; their offsets are not told. -#}
-{% macro all_outcomes() -%}
+{#- All results, as silver has summed them up; their offsets are not told. -#}
+{% macro all_results() -%}
     (
         select
             topic, partition, format, kind, last_sequence as sequence, last_commit.committed_at, last_ingested_at as ingested_at
-        from silver.outcome_counts
+        from silver.result_counts
     )
 {%- endmacro %}
 
-{#- The outcomes of some messages. -#}
-{% macro outcomes_where(condition) -%}
+{#- The results of some messages. -#}
+{% macro results_where(condition) -%}
     select
         topic, partition, offset, format, kind, sequence, committed_at, ingested_at, transaction_id, bronze_version
     from silver.events
     where {{ condition }}
 {%- endmacro %}
 
-{#- The outcomes of partitions, and as one more kind the messages of them that were removed: they have come, too. -#}
-{% macro outcomes_and_removed_messages(partitions) -%}
-    {{ outcomes_where('(topic, partition) in (' ~ partitions ~ ')') }}
+{#- The results of partitions, and as one more kind the messages of them that were removed: they have come, too. -#}
+{% macro results_and_removed_messages(partitions) -%}
+    {{ results_where('(topic, partition) in (' ~ partitions ~ ')') }}
     union all
     select
         topic, partition, explode(sequence(first_offset, last_offset)), null, 'removed', null, null, removed_at, null, null
@@ -59,7 +59,7 @@
 {%- endmacro %}
 
 {#- Runs of offsets without a gap, in their order, with what the changes in each tell; the first of each partition. -#}
-{% macro runs_of_offsets(outcomes, most) -%}
+{% macro runs_of_offsets(results, most) -%}
     select topic, partition, first_offset, last_offset, place, committed_at, ingested_at
     from (
         select
@@ -73,7 +73,7 @@
             row_number() over (partition by topic, partition order by min(offset)) as number
         from (
             select *, offset - dense_rank() over (partition by topic, partition order by offset) as run
-            from {{ outcomes }}
+            from {{ results }}
         )
         group by topic, partition, run
     )
@@ -84,8 +84,8 @@
 {#- The topics of full extracts, each with the topics that carry changes of its table. -#}
 {% macro topics_of_extracts() -%}
     select extracts.topic as extract, min(changes.topic) as topic
-    from silver.outcome_counts as extracts
-    inner join silver.outcome_counts as changes
+    from silver.result_counts as extracts
+    inner join silver.result_counts as changes
         on
             extracts.database_name <=> changes.database_name
             and extracts.schema_name <=> changes.schema_name
@@ -98,7 +98,7 @@
     The changes of each source from its floor on that share a commit time and a transaction, as one row; a limit is a row per topic.
     `open_groups` are such rows that an earlier run has kept.
 -#}
-{% macro groups_of_changes(limits, outcomes, open_groups) -%}
+{% macro groups_of_changes(limits, results, open_groups) -%}
     select
         source,
         any_value(bound) as bound,
@@ -111,14 +111,14 @@
     from (
         select
             limits.*,
-            {{ place_of_change('limits.is_by_time', 'outcomes.sequence', 'outcomes.committed_at') }} as place,
-            outcomes.committed_at,
-            outcomes.transaction_id,
-            outcomes.bronze_version
-        from {{ outcomes }} as outcomes
+            {{ place_of_change('limits.is_by_time', 'results.sequence', 'results.committed_at') }} as place,
+            results.committed_at,
+            results.transaction_id,
+            results.bronze_version
+        from {{ results }} as results
         inner join values {{ limits }} as limits (topic, source, is_by_time, floor, bound, heard)
-            on outcomes.topic = limits.topic
-        where outcomes.kind in {{ CHANGES }}
+            on results.topic = limits.topic
+        where results.kind in {{ CHANGES }}
     )
     where place >= floor
     group by source, committed_at, transaction_id

@@ -1,12 +1,12 @@
 {#-
     Of typed changes the last of each key, in the order of the source; where some are partial, of each column of each key. Of one
-    change that moves a key to and fro the new row wins; of changes that differ and share a sequence, the one delivered last.
+    change of a key to and fro the new row wins; of changes that differ and share a sequence, the one delivered last.
     A table has a marker of its last TRUNCATE and one of its last DROP.
 -#}
 {% macro latest_rows(changes, model, found) -%}
     select
         {{ model.parts.latest_row if found.is_partial else '_row.*' }}
-        {{- ', _row._is_followed as _is_followed' if found.follows_moves }}
+        {{- ', _row._is_followed as _is_followed' if found.follows_keys }}
     from (
         select
             {{ model.parts.latest_values if found.is_partial -}}

@@ -7,7 +7,7 @@
     using changed_rows as changed
     on {{ is_same_row(table.model.key) }} and {{ table.rows_can_be(found) }}
     {{ "when matched and changed._operation = 'forget' then delete" if table.model.options.retention }}
-    {{ when_followed(table.model) if found.follows_moves }}
+    {{ when_followed(table.model) if found.follows_keys }}
     when matched{{ ' and changed._column_sequences is null' if found.is_partial }} and ({{ is_newer(table.model.parts) }})
         then update set *
     {{ when_newer_in_part(table.model.parts) if found.is_partial }}
@@ -18,7 +18,7 @@
     changed._sequence > stored._sequence or ({{ parts.comes_after }})
 {%- endmacro %}
 
-{#- What following moves gives takes the place of what is stored, whatever its order. -#}
+{#- What following keys gives takes the place of what is stored, whatever its order. -#}
 {% macro when_followed(model) -%}
     when matched and changed._is_followed and not {{ model.content('changed.') }} <=> {{ model.content('stored.') }}
         then update set *

@@ -1,4 +1,4 @@
-{#- The changes that silver has settled for a model since its table has read them. -#}
+{#- The changes that silver has processed for a model since its table has read them. -#}
 {% macro new_changes(table) -%}
     select * from (
         {{ table.model.sql }}

@@ -3,11 +3,11 @@
     with changed as (
         {{ rows }}
     )
-    select {{ table.model.stored_names }}{{ ', _is_followed' if found.follows_moves }} from changed
+    select {{ table.model.stored_names }}{{ ', _is_followed' if found.follows_keys }} from changed
     union all
     select
         {{ table.model.row_with("'forget'", 'stored.') }}
-        {{- ', false as _is_followed' if found.follows_moves }}
+        {{- ', false as _is_followed' if found.follows_keys }}
     from {{ table.storage }} as stored
     left anti join changed
         on {{ is_same_row(table.model.key) }}
@@ -23,7 +23,7 @@
 {%- endmacro %}
 
 {#-
-    Counted from when silver settled the delete, not from when the source committed it: an old topic that is read for the
+    Counted from when silver processed the delete, not from when the source committed it: an old topic that is read for the
     first time brings its late changes with it.
 -#}
 {% macro is_expired_tombstone(options) -%}

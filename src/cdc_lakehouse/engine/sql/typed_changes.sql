@@ -46,7 +46,7 @@
         * except (_column_sequences, _removed_key, _new_key),
         {{ model.columns_left_alone }} as _column_sequences
     from (
-        {{ with_keys_of_halves(changes, model) }}
+        {{ with_keys_of_messages(changes, model) }}
     )
-    where not {{ model.is_half_of_its_row }}
+    where not {{ model.is_before_of_its_row }}
 {%- endmacro %}

@@ -5,7 +5,7 @@
 -#}
 {% macro versions_of_rows(changes, table, found) -%}
     {%- set model = table.model -%}
-    {{ steps_to_versions(changes, model, found.is_partial, found.follows_moves) }}
+    {{ steps_to_versions(changes, model, found.is_partial, found.follows_keys) }}
     select {{ model.stored_names }}
     from (
         select {{ model.stored_names }}, _is_stored, _stored from versions
@@ -16,29 +16,29 @@
             _stored
         from changed
         where _truncated_table is not null
-        {{ union_of_forgotten(model, '_changes', '_is_forgotten') if found.follows_moves }}
-        {{ union_of_forgotten(model, 'judged', '_is_overruled and _is_stored') if found.has_halves }}
+        {{ union_of_forgotten(model, '_changes', '_is_forgotten') if found.follows_keys }}
+        {{ union_of_forgotten(model, 'marked', '_is_overruled and _is_stored') if found.has_pairs }}
     )
     {{ 'where not _is_stored or not _stored <=> ' ~ model.derived(found.is_partial) if table.read is not none }}
 {%- endmacro %}
 
-{#- The steps from changes of keys to `versions`: the changes of rows that are none of the removed halves that remove nothing. -#}
-{% macro steps_to_versions(changes, model, is_partial, follows_moves=false) -%}
+{#- The steps from changes of keys to `versions`: the changes of rows but for rows before that remove nothing. -#}
+{% macro steps_to_versions(changes, model, is_partial, follows_keys=false) -%}
     with _changes as (
         {{ changes }}
     ),
-    -- The removed half of an update removes nothing where the other half has the same key.
-    judged as (
+    -- The row before of a pair removes nothing where the row after has the same key.
+    marked as (
         select
             *,
             _is_replaced and not bool_and(_is_replaced) over (
                 partition by {{ model.key.names() }}, _truncated_table, _sequence
             ) as _is_overruled
         from _changes
-        {{ 'where not _is_forgotten' if follows_moves }}
+        {{ 'where not _is_forgotten' if follows_keys }}
     ),
     changed as (
-        select * from judged
+        select * from marked
         where not _is_overruled
     ),
     whole as (
@@ -152,12 +152,12 @@
 {#- New changes and the stored ones of the same keys, each change once. -#}
 {% macro changes_of_touched_keys(changes, table, found) -%}
     {%- set rows = new_and_stored_changes(changes, table, found) -%}
-    {{ followed_copies_as_one(rows, table.model) if found.follows_moves else copies_as_one(rows, table.model) }}
+    {{ followed_copies_as_one(rows, table.model) if found.follows_keys else copies_as_one(rows, table.model) }}
 {%- endmacro %}
 
 {#- `_stored` is what a stored change had: where that stays the same, it is not written again. -#}
 {% macro new_and_stored_changes(changes, table, found) -%}
-    select {{ table.model.change_names }}, {{ '_is_followed, ' if found.follows_moves }}false as _is_stored, null as _stored
+    select {{ table.model.change_names }}, {{ '_is_followed, ' if found.follows_keys }}false as _is_stored, null as _stored
     from (
         {{ changes }}
     )
@@ -169,7 +169,7 @@
     union all
     select
         {{ table.model.change_names }},
-        {{ 'false, ' if found.follows_moves }}true,
+        {{ 'false, ' if found.follows_keys }}true,
         {{ table.model.derived(found.is_partial) }}
     from {{ table.storage }} as stored
     where {{ table.is_touched(found) }}
@@ -189,7 +189,7 @@
 
 {#-
     The same, but of a change whose keys were followed what that gave. `_is_forgotten` marks a stored change that is none of these:
-    a removed half that has turned out to remove no row.
+    a row before that has turned out to remove no row.
 -#}
 {% macro followed_copies_as_one(rows, model) -%}
     select

@@ -9,7 +9,7 @@
     {{ versions_shown(table) if table.model.is_history else living_rows(table) }}
 {%- endmacro %}
 
-{#- The rows that live; where deletes are flagged, the others too. -#}
+{#- The active rows; where deletes are flagged, the others too. -#}
 {% macro living_rows(table) -%}
     {%- set flags, condition = table.model.options.shows_deleted, is_deleted(table) -%}
     select
@@ -119,7 +119,7 @@
     select {{ table.view.identifier | quoted }} as table_name, problem.column as column_name, problem.code, problem.text, committed_at
     from (
         select _committed_at as committed_at, explode(_problems) as problem
-        from {{ table.judged if table.model.row_rules else table.view }}
+        from {{ table.validated if table.model.row_rules else table.view }}
         union all
         select _committed_at as committed_at, explode(_problems) as problem
         from {{ table.without_key }}

@@ -1,4 +1,4 @@
-"""The checkpoint of a Kafka stream: read before Spark does, set aside, begun anew.
+"""The checkpoint of a Kafka stream: read before Spark does, set aside, begun again.
 
 Spark keeps in it the offsets up to which each micro-batch reads (offsets/N, written before the
 batch), that it ended (commits/N) and where the first began (sources/0/0).

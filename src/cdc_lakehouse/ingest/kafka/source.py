@@ -89,7 +89,7 @@ def _reroute(spark: SparkSession, routes: Routes) -> Counter[tuple[str, str]]:
 
 
 class _Run:
-    """One run of a stream: find out where it stands, settle what is lost, land what is new."""
+    """One run of a stream: find out where it stands, deal with what is lost, land what is new."""
 
     def __init__(
         self,

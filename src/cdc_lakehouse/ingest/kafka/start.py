@@ -19,7 +19,7 @@ EARLIEST = -2  # as Spark's Kafka source writes it
 
 
 class Start:
-    """Find out where a stream stands and what Kafka still has, and settle what is lost.
+    """Find out where a stream stands, what Kafka still has, and what is to be done about a loss.
 
     Attributes:
         partitions: those that the request names, as Kafka has them.
@@ -56,7 +56,7 @@ class Start:
         position = self._position()
         if position is None:
             return self._first_options()
-        following = self._first = self._settled(position)
+        following = self._first = self._following(position)
         if following != position.landed:
             self._begin(following)
         everywhere = dict.fromkeys(self.partitions, EARLIEST)
@@ -124,7 +124,7 @@ class Start:
                 )
         return {"startingOffsets": write_offsets(dict.fromkeys(self.partitions, EARLIEST) | chosen)}
 
-    def _settled(self, position: Position) -> Offsets:
+    def _following(self, position: Position) -> Offsets:
         """Return where to go on, once Kafka was asked whether all is there that was not yet read.
 
         Raises:
@@ -165,11 +165,11 @@ class Start:
         for each, offset in sorted(landed.items()):
             topic, reached = each[0], max(offset, planned.get(each, 0))
             if ids.get(topic, "") not in ("", self.cluster.ids.get(topic, "")):
-                found = f"The topic {topic} was deleted and made anew since it was last read"
+                found = f"The topic {topic} was deleted and recreated since it was last read"
             elif reached > self.latest[each]:
                 found = (
                     f"{_name(each)} was read up to offset {reached:,}, but Kafka's ends before "
-                    f"{self.latest[each]:,}: it was made anew, or cut"
+                    f"{self.latest[each]:,}: it was recreated, or cut"
                 )
             else:
                 continue
@@ -206,7 +206,7 @@ class Start:
     def _begin(self, offsets: Offsets) -> None:
         aside = self.checkpoint.begin(offsets)
         if aside:
-            self.notes.append(f"The checkpoint was begun anew; the old one is {aside}.")
+            self.notes.append(f"The checkpoint was begun again; the old one is {aside}.")
 
 
 def _name(partition: Partition) -> str:

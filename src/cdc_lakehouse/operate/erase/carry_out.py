@@ -52,7 +52,7 @@ def carry_out(spark: SparkSession, locks: Locks, removal: Removal) -> dict[str, 
                 and events.row_number = removed.row_number
             when matched then delete
         """)
-    advance_watermark(spark)
+    advance_high_water_mark(spark)
     tables = [table for _, table in (*removal.models, *removal.tests)]
     tables += [table for table, *_ in removal.cleaned]
     before = {table: _rows(spark, table) for table in tables if _is_there(spark, table)}
@@ -70,7 +70,7 @@ def carry_out(spark: SparkSession, locks: Locks, removal: Removal) -> dict[str, 
     counts = {table: (before.get(table, 0), _rows(spark, table)) for table in tables}
     locks.keep_writers_out()
     purge(spark, f"bronze.{MESSAGES}")
-    advance_watermark(spark)
+    advance_high_water_mark(spark)
     for table in ("silver.events", *kept_tables(), *tables):
         if is_delta(spark, table):
             purge(spark, named(table))
@@ -92,13 +92,13 @@ def _rows(spark: SparkSession, table: str) -> int:
     return spark.table(named(table)).count()
 
 
-def advance_watermark(spark: SparkSession) -> None:
+def advance_high_water_mark(spark: SparkSession) -> None:
     """Let silver have read the commits of bronze that only removed: their files are to go."""
     messages, events = (warehouse_path(*n.split(".")) for n in ("bronze.messages", "silver.events"))
     read, last = version_read_by_silver(spark), latest_version(spark, messages)
     if read == last:
         return
-    refuse_unsettled(spark, read)
+    refuse_unprocessed(spark, read)
     mark = read_mark(spark, events, "bronze.messages")
     commit = identifier_of(messages, last)
     settings = settings_of_commit(
@@ -108,13 +108,13 @@ def advance_watermark(spark: SparkSession) -> None:
         spark.sql("update silver.events set topic = topic where false")
 
 
-def refuse_unsettled(spark: SparkSession, read: int) -> None:
+def refuse_unprocessed(spark: SparkSession, read: int) -> None:
     """Refuse to go on if bronze has messages after the version that silver has read."""
     new = spark.table("bronze.messages").where(f"_metadata.row_commit_version > {read}")
     if count := new.count():
         raise LakehouseError(
-            f"{count:,} messages of bronze are not settled in silver yet, so it is not known whose "
-            "they are. Run `dbt run`, then `lakehouse erase` again."
+            f"{count:,} messages of bronze are not processed in silver yet, so it is not known "
+            "whose they are. Run `dbt run`, then `lakehouse erase` again."
         )
 
 
@@ -122,5 +122,5 @@ def version_read_by_silver(spark: SparkSession) -> int:
     """Return the commit up to which silver has read bronze."""
     read = version_read(spark, warehouse_path("silver", "events"))
     if read is None:
-        raise LakehouseError("silver.events has settled nothing yet. Run `dbt run`.")
+        raise LakehouseError("silver.events has processed nothing yet. Run `dbt run`.")
     return read

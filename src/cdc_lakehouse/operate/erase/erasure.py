@@ -21,7 +21,7 @@ from cdc_lakehouse.operate.erase.carry_out import (
     STOP,
     Locks,
     carry_out,
-    refuse_unsettled,
+    refuse_unprocessed,
     version_read_by_silver,
 )
 from cdc_lakehouse.operate.erase.other_tables import OtherTables
@@ -132,7 +132,7 @@ def _erase_subjects(
     dry_run: bool,
     report: Report,
 ) -> None:
-    refuse_unsettled(spark, version_read_by_silver(spark))
+    refuse_unprocessed(spark, version_read_by_silver(spark))
     number = uuid.uuid4().hex
     found = find_messages(spark, subjects)
     OtherTables(spark, subjects, number).look_at_all(found)

@@ -19,7 +19,7 @@ class Found:
     deliveries: int = 0  # rows of bronze.messages
     unread: int = 0  # of the messages: those that no format could read, or that wait for others
     neighbours: tuple[int, int] = (0, 0)  # messages that hold other rows too, and these rows
-    other_keys: list[Key] = field(default_factory=list)  # that rows moved to or from
+    other_keys: list[Key] = field(default_factory=list)  # that rows had before or after
     files: list[str] = field(default_factory=list)  # that delivered the messages
     runs: list[list[Any]] = field(default_factory=list)
     models: list[list[str]] = field(default_factory=list)

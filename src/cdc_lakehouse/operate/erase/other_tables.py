@@ -1,6 +1,6 @@
 """What an erasure does about the tables that are not its own: users' models, snapshots, strangers.
 
-The metastore says which tables there are, the project what makes them. What is made anew from
+The metastore says which tables there are, the project what makes them. What is rebuilt from
 silver needs nothing else. A table that keeps from which message a row comes, or a snapshot of a
 gold table with its key, is cleaned row by row. All others are named.
 """
@@ -55,11 +55,11 @@ class OtherTables:
         own = {f"bronze.{name}" for name in bronze.TABLES} | {"silver.events"}
         own |= {COMPLETE_UNTIL, *kept_tables()}
         tables = set(tables_of(self.spark)) - own
-        anew = [m for m in makers if m.table in tables and not m.is_kept]
+        remade = [m for m in makers if m.table in tables and not m.is_kept]
         if is_new:
-            models = [m for m in anew if m.kind in ("gold", "model")]
+            models = [m for m in remade if m.kind in ("gold", "model")]
             found.models = sorted([m.name, m.table] for m in models)
-            found.tests = sorted([m.name, m.table] for m in anew if m.kind == "test")
+            found.tests = sorted([m.name, m.table] for m in remade if m.kind == "test")
         keys = self.keys_of_snapshots(makers, gold, found)
         finder = Finder(self.spark, found.hashes, self.number)
         by_table = {m.table: m for m in makers}
@@ -119,7 +119,7 @@ class OtherTables:
         finder: Finder,
         found: Found,
     ) -> None:
-        """Find out how a table that is not built anew is cleaned, or why it cannot be."""
+        """Find out how a table that is not rebuilt is cleaned, or why it cannot be."""
         remedy = maker.remedy() if maker else UNKNOWN_REMEDY
         of = maker.of if maker and maker.of in keys else ""
         try:

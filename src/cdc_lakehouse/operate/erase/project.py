@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cdc_lakehouse.engine import plain_table
+from cdc_lakehouse.engine.materializations import gold_kind
 
 if TYPE_CHECKING:
     from dbt.contracts.graph.manifest import Manifest
 
-GOLD = ("current_state", "history")
-# What dbt makes without copying rows; silver.events is edited, not built anew.
+# What dbt makes without copying rows; silver.events is edited, not rebuilt.
 UNCOPIED = ("view", "ephemeral", "change_log")
 PRIMARY_KEY = "primary_key"
 UNKNOWN_REMEDY = (
-    "no model of this project makes it: build it anew where it is made, or delete the rows"
+    "no model of this project makes it: rebuild it where it is made, or delete the rows"
 )
 
 
@@ -25,7 +25,7 @@ class Maker:
     kind: str  # gold, model, snapshot, test or seed
     name: str
     table: str
-    is_kept: bool = False  # a model that is not to be built anew
+    is_kept: bool = False  # a model that is not to be rebuilt
     of: str | None = None  # the gold table of which a snapshot keeps whole rows
 
     def remedy(self) -> str:
@@ -37,7 +37,7 @@ class Maker:
         if self.is_kept:
             return (
                 f"delete the rows that are of the subject: the model {self.name} says "
-                "full_refresh: false, so it is not built anew"
+                "full_refresh: false, so it is not rebuilt"
             )
         return f"run `dbt run --full-refresh -s {self.name}`"
 
@@ -123,7 +123,7 @@ def _kind(node: Any) -> str | None:
     """Return what a node of the manifest makes; None if it makes no table."""
     kind = str(node.resource_type)
     if kind == "model":
-        if node.config.materialized in GOLD:
+        if gold_kind(node.config.materialized):
             return "gold"
         return None if node.config.materialized in UNCOPIED else "model"
     return kind if kind in ("snapshot", "test", "seed") else None

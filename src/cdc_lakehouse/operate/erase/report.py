@@ -40,7 +40,7 @@ class Erased:
         began_at: of an erasure that was interrupted.
         deliveries, messages: rows of bronze.messages, and how many messages they are.
         rows: of silver.events.
-        tables: the tables of gold and others that were cleaned or built anew.
+        tables: the tables of gold and others that were cleaned or rebuilt.
         left: are to be cleaned by hand.
         undecided: hold no row with the key's text; what else they hold is not known.
     """
@@ -165,7 +165,7 @@ def lines_of_found(
         f"silver.events: {len(found.rows):,} rows {has} removed",
     ]
     if dry_run:
-        lines += [f"{table} would be built anew" for _, table in (*found.models, *found.tests)]
+        lines += [f"{table} would be rebuilt" for _, table in (*found.models, *found.tests)]
         lines += [
             f"{table}: {rows:,} rows would be removed" for table, rows in found.cleaned_rows.items()
         ]
@@ -182,7 +182,7 @@ def lines_of_found(
             "and gold and lose their bytes in bronze, so silver.events cannot be rebuilt."
         )
     if found.other_keys:
-        lines.append("Rows moved from or to other keys, which are not erased:")
+        lines.append("The rows had other keys before or after, which are not erased:")
         lines += [
             f"  {', '.join(f'{c}={v}' for c, v in zip(subjects.columns, key, strict=True))}"
             for key in found.other_keys

@@ -12,7 +12,7 @@ from cdc_lakehouse.operate.erase.found import ROW, Found
 from cdc_lakehouse.operate.erase.keys import Key, names_a_subject
 from cdc_lakehouse.operate.erase.subjects import Subjects
 
-HALVES = ("update_before", "update_after")
+PAIR = ("update_before", "update_after")
 
 
 def find_messages(spark: SparkSession, subjects: Subjects) -> Found:
@@ -33,7 +33,7 @@ class _Search:
         spark.createDataFrame(keys, "key array<string>").createOrReplaceTempView("subjects")
         changes = self.changes()
         rows = [list(change[:4]) for change in changes]
-        touched = {key for c in [*changes, *self.halves_of(changes)] for key in _keys(c)}
+        touched = {key for c in [*changes, *self.pairs_of(changes)] for key in _keys(c)}
         found.other_keys = sorted(touched - self.subjects.stored)
         shards = self.shards_of(changes)
         unread = self.unread()
@@ -84,13 +84,13 @@ class _Search:
         """)
         return mine.select(*ROW, "format", "sequence", "operation", "new_key", "old_key").collect()
 
-    def halves_of(self, changes: list[Row]) -> list[Row]:
-        """Return the halves of updates that are delivered in two, which name the key moved to."""
-        halves = {(c.format, c.sequence) for c in changes if c.operation in HALVES}
-        if not halves:
+    def pairs_of(self, changes: list[Row]) -> list[Row]:
+        """Return the before/after pairs of these changes, which name the other key."""
+        pairs = {(c.format, c.sequence) for c in changes if c.operation in PAIR}
+        if not pairs:
             return []
-        frame = self.spark.createDataFrame(list(halves), "format string, sequence string")
-        table = self.spark.table("changes_of_table").where(F.col("operation").isin(*HALVES))
+        frame = self.spark.createDataFrame(list(pairs), "format string, sequence string")
+        table = self.spark.table("changes_of_table").where(F.col("operation").isin(*PAIR))
         return table.join(frame, ["format", "sequence"], "left_semi").collect()
 
     def shards_of(self, changes: list[Row]) -> list[list[Any]]:
@@ -109,7 +109,7 @@ class _Search:
         """Return messages whose bytes name a subject's key and whose rows silver does not know.
 
         They are rejected ones, tombstones of Kafka, shards that wait for others, and other bytes
-        under an identity that is settled; each with whether its row of silver goes with it.
+        under an identity that is processed; each with whether its row of silver goes with it.
         """
         seen = self.spark.sql(
             "select distinct topic from silver.events "

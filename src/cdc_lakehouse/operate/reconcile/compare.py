@@ -99,11 +99,11 @@ def compare_extract(
         for name in model.columns
         if name not in (*values, *model.key)
     ]
-    judged = _judged(spark, extract, model, values, place).persist()
+    compared = _compared(spark, extract, model, values, place).persist()
     try:
-        _count(judged, found, model.key, values)
+        _count(compared, found, model.key, values)
     finally:
-        judged.unpersist()
+        compared.unpersist()
     return found
 
 
@@ -149,7 +149,7 @@ def _place_of(spark: SparkSession, table: KnownTable, taken_at: datetime) -> str
     return place
 
 
-def _judged(
+def _compared(
     spark: SparkSession, extract: Extract, model: Compiled, values: Sequence[str], place: str
 ) -> DataFrame:
     """Return a row for each key of either side: its key, and what became of it."""
@@ -225,7 +225,9 @@ def _differs(name: str) -> str:
     return f"not {one} <=> {other} and coalesce({fits}, true)"
 
 
-def _count(judged: DataFrame, found: Comparison, key: Sequence[str], values: Sequence[str]) -> None:
+def _count(
+    compared: DataFrame, found: Comparison, key: Sequence[str], values: Sequence[str]
+) -> None:
     what = (
         F.when(F.col("is_since"), "changed_since")
         .when(F.col("in_gold").isNull(), "missing")
@@ -233,7 +235,7 @@ def _count(judged: DataFrame, found: Comparison, key: Sequence[str], values: Seq
         .when(F.size("differing") > 0, "different")
         .otherwise("equal")
     )
-    told = judged.withColumn("what", what)
+    told = compared.withColumn("what", what)
     for name, count in told.groupBy("what").count().collect():
         setattr(found, name, count)
     text = F.concat_ws(", ", *(F.concat(F.lit(f"{n}="), F.col(identifier(n))) for n in key))

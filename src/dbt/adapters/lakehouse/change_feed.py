@@ -19,8 +19,8 @@ from cdc_lakehouse.engine.change_feed import (
 )
 from cdc_lakehouse.engine.complete_until import Moment
 from cdc_lakehouse.engine.gold_model import GoldModel
-from cdc_lakehouse.engine.gold_options import DEFAULTS
 from cdc_lakehouse.engine.gold_relations import plain_of, storage_of
+from cdc_lakehouse.engine.materializations import gold_kind
 from cdc_lakehouse.engine.rendering import sql
 from cdc_lakehouse.errors import LakehouseError
 from dbt.adapters.lakehouse.connections import short_errors
@@ -121,7 +121,7 @@ class Feeds:
             if (
                 node["resource_type"] == "model"
                 and (node["schema"], node["alias"]) == (relation.schema, relation.identifier)
-                and node["config"]["materialized"] in DEFAULTS
+                and gold_kind(node["config"]["materialized"])
             ):
                 return self.gold.model(node, "")
         raise LakehouseError(

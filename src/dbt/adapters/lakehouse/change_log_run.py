@@ -9,16 +9,16 @@ from pyspark.sql import Row
 
 from cdc_lakehouse.delta.append import Append
 from cdc_lakehouse.delta.commit import ROW_BY_ROW, set_for_one_statement
+from cdc_lakehouse.delta.high_water_mark import mark_of
 from cdc_lakehouse.delta.kept import forget
 from cdc_lakehouse.delta.statements import comments_of, set_properties
-from cdc_lakehouse.delta.watermark import mark_of
 from cdc_lakehouse.engine import change_log, duplicates
 from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.latest_changes import LatestChanges
 from cdc_lakehouse.engine.new_messages import NewMessages
 from cdc_lakehouse.engine.registry import learn_schemas
 from cdc_lakehouse.engine.rendering import sql
-from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
+from cdc_lakehouse.engine.reprocessed import PROPERTY as REPROCESSED
 from cdc_lakehouse.engine.steps import NOT_WRITTEN, NOTHING_NEW, Commit, Name, Stage
 from cdc_lakehouse.engine.window import Window
 from cdc_lakehouse.routes import read_routes
@@ -27,7 +27,7 @@ from dbt.adapters.lakehouse.extracts import Extracts
 from dbt.adapters.lakehouse.protection import ProtectedColumns
 from dbt.adapters.lakehouse.tables import INFER_NOTHING, tell
 
-OUTCOMES = "select * from outcomes"
+RESULTS = "select * from results"
 
 
 def naming_messages(
@@ -38,9 +38,9 @@ def naming_messages(
     What is new of bronze, and what earlier runs made of it.
     """
     yield Name("new_messages", sql.new_messages(target, found))
-    if found.resettles:
-        yield Stage("resettled_rows", sql.rows_settled_before(target, found))
-    yield Name("settled_shards", sql.shards_settled_before(target, window, found))
+    if found.reprocesses:
+        yield Stage("reprocessed_rows", sql.rows_processed_before(target, found))
+    yield Name("processed_shards", sql.shards_processed_before(target, window, found))
 
 
 class ChangeLogRun:
@@ -52,15 +52,15 @@ class ChangeLogRun:
         protection: ProtectedColumns,
         target: BaseRelation,
         window: Window,
-        outcomes: str,
+        results: str,
     ):
         self.execution, self.protection = execution, protection
         self.tables, self.marks = execution.tables, execution.marks
-        self.target, self.window, self.sql = target, window, outcomes
+        self.target, self.window, self.sql = target, window, results
         self.extracts = Extracts(self.tables, target, window)
 
     def run(self) -> None:
-        """Append the outcomes of new messages, in the commit that notes how far bronze is read."""
+        """Append the results of new messages, in the commit that notes how far bronze is read."""
         build = self.window.build
         if build.said:
             tell(build.said)
@@ -94,7 +94,7 @@ class ChangeLogRun:
         """
         forget(self.tables.spark, EVENTS)
         rows = sql.protected_rows(self.target, "silver", self.protection.lines(), done)
-        kept = {RESETTLED: self.tables.properties(self.target).get(RESETTLED, "{}")}
+        kept = {REPROCESSED: self.tables.properties(self.target).get(REPROCESSED, "{}")}
         statement = self._replace(self.window.typed(rows), kept)
         read = self.marks.mark(self.target, change_log.MESSAGES).source
         self._write(statement, self.window.read, rebuild=True, commit=read)
@@ -108,34 +108,34 @@ class ChangeLogRun:
         spark, names = self.tables.spark, sql.names_of_dropped_table()
         with self.tables.step("finds the latest changes"):
             known = change_log.find_latest_changes(spark, self.window, found, names)
-        self.extracts.place(self.sql, found.resettles)
-        if found.resettles:
-            self.tables.stage("outcomes", self.sql, row_by_row=True)
+        self.extracts.place(self.sql, found.reprocesses)
+        if found.reprocesses:
+            self.tables.stage("results", self.sql, row_by_row=True)
         else:
-            self.tables.name_query("outcomes", self.sql)
-        self.execution.check_contract(OUTCOMES)
+            self.tables.name_query("results", self.sql)
+        self.execution.check_contract(RESULTS)
         if self.tables.reads_a_part_only(self.sql):
             self.execution.finish(NOT_WRITTEN)
             return
-        if found.resettles or self.window.build.rebuild:
+        if found.reprocesses or self.window.build.rebuild:
             self._rewrite(found)
-            settled = self._count(self.window.table)
+            processed = self._count(self.window.table)
         else:
-            settled = self._append(known)
+            processed = self._append(known)
         with self.tables.step("keeps the latest changes"):
-            change_log.keep_latest_changes(spark, self.window, known, settled)
+            change_log.keep_latest_changes(spark, self.window, known, processed)
 
     def _append(self, known: LatestChanges) -> list[Row]:
-        """Append the outcomes, of which none was settled before; return what they come to."""
+        """Append the results, of which none was processed before; return what they come to."""
         tables, spark, window = self.tables, self.tables.spark, self.window
-        rows = window.typed(OUTCOMES)
+        rows = window.typed(RESULTS)
         self.execution.write(rows)
         append = self._written(rows)
         if self.extracts.move("written_rows"):
             append = self._written(rows)  # the files before are no part of the table
-        settled = self._count("written_rows")
+        processed = self._count("written_rows")
         with tables.step("finds duplicates"), set_for_one_statement(spark, ROW_BY_ROW):
-            earlier = change_log.earlier_duplicates(settled, known)
+            earlier = change_log.earlier_duplicates(processed, known)
             duplicates.mark_duplicates(spark, append, "written_rows", window.table, earlier)
         with tables.step("commits"):
             mark = self.marks.mark(self.target, change_log.MESSAGES)
@@ -143,7 +143,7 @@ class ChangeLogRun:
             append.commit(change_log.MESSAGES, number, window.commit)
         tables.forget_snapshots()
         self.execution.store(AdapterResponse("OK"))
-        return settled
+        return processed
 
     def _written(self, rows: str) -> Append:
         """Write rows to files, of which the view written_rows tells, and commit nothing."""
@@ -157,26 +157,26 @@ class ChangeLogRun:
     def _count(self, rows: str) -> list[Row]:
         with self.tables.step("counts what was processed"):
             names = sql.names_of_dropped_table()
-            return change_log.count_settled(self.tables.spark, self.window, names, rows)
+            return change_log.count_processed(self.tables.spark, self.window, names, rows)
 
     def _rewrite(self, found: NewMessages) -> None:
-        """Build the log again, or give messages that were settled before their new outcomes."""
+        """Build the log again, or give messages that were processed before their new results."""
         window = self.window
         forget(self.tables.spark, EVENTS)
         if window.build.rebuild:
             # Gold has perhaps not heeded yet which source tables had changes processed again.
-            kept = self.tables.properties(self.target).get(RESETTLED, "{}")
-            rows = duplicates.with_duplicates(OUTCOMES)
-            statement = self._replace(rows, {RESETTLED: kept, **self.extracts.properties})
+            kept = self.tables.properties(self.target).get(REPROCESSED, "{}")
+            rows = duplicates.with_duplicates(RESULTS)
+            statement = self._replace(rows, {REPROCESSED: kept, **self.extracts.properties})
         else:
-            self._note_resettled_tables()
-            settled = window.typed(f"select * from {window.table}")
-            rows = duplicates.with_other_rows(window.typed(OUTCOMES), settled, "resettled_rows")
-            statement = sql.resettle_messages(self.target, rows)
+            self._note_reprocessed_tables()
+            processed = window.typed(f"select * from {window.table}")
+            rows = duplicates.with_other_rows(window.typed(RESULTS), processed, "reprocessed_rows")
+            statement = sql.reprocess_messages(self.target, rows)
         self._write(statement, window.last, window.build.rebuild, window.commit)
 
     def _replace(self, rows: str, properties: Mapping[str, str]) -> str:
-        """The statement that builds the log again; its columns keep their comments."""
+        """The statement that rebuilds the log; its columns keep their comments."""
         self.tables.name_query("rebuilt_rows", rows, comments_of(self.window.columns))
         return self.window.replace("select * from rebuilt_rows", properties)
 
@@ -189,13 +189,13 @@ class ChangeLogRun:
         step = Commit(statement, target, source, version, rebuild, commit=commit)
         self.execution.commit(step, row_by_row=True)
 
-    def _note_resettled_tables(self) -> None:
+    def _note_reprocessed_tables(self) -> None:
         """Note which source tables lose changes, or get other ones, before it happens.
 
-        Gold cannot take back what it has merged, so its tables of these are built anew. It is noted
+        Gold cannot take back what it has merged, so its tables of these are rebuilt. It is noted
         before, for one commit cannot do both; gold heeds it once silver has come so far.
         """
-        tables = sql.source_tables_settled_before()
-        properties = change_log.properties_of_resettling(self.tables.spark, self.window, tables)
+        tables = sql.source_tables_processed_before()
+        properties = change_log.properties_of_reprocessing(self.tables.spark, self.window, tables)
         if properties:
             self.tables.adapter.execute(set_properties(self.window.table, properties))

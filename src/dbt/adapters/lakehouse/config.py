@@ -19,6 +19,7 @@ class LakehouseConfig(SparkConfig):
     on_delete: str | None = None
     tombstone_retention: str | None = None
     track_columns: list[str] | None = None
+    track_history_columns: list[str] | None = None
     cluster_by: list[str] | None = None
     plain_table: bool | None = None
     change_feed: bool | None = None

@@ -17,8 +17,8 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import Row, SparkSession
 
 from cdc_lakehouse.bronze.tables import attach_tables
+from cdc_lakehouse.delta.high_water_mark import version_of
 from cdc_lakehouse.delta.log import bytes_since, last_transactions
-from cdc_lakehouse.delta.watermark import version_of
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.functions import register_functions
 from cdc_lakehouse.runtime.locks import Lock, hold_tables
@@ -156,15 +156,15 @@ def release_metastore() -> None:
 
 
 def has_much_to_do(bytes_to_land: int = 0) -> bool:
-    """Tell whether so much of bronze is not settled that this process will be at it for long.
+    """Tell whether so much of bronze is not processed that this process will be at it for long.
 
     Args:
         bytes_to_land: what this process is going to land there first.
     """
     messages, events = warehouse_path("bronze", "messages"), warehouse_path("silver", "events")
     mark = (last_transactions(events) or {}).get("bronze.messages")
-    starts_anew = mark is None or getattr(get_flags(), "FULL_REFRESH", False)
-    size = bytes_since(messages, None if mark is None or starts_anew else version_of(mark))
+    starts_again = mark is None or getattr(get_flags(), "FULL_REFRESH", False)
+    size = bytes_since(messages, None if mark is None or starts_again else version_of(mark))
     return bytes_to_land + (size or 0) > MANY_BYTES
 
 

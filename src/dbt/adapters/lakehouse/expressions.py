@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cdc_lakehouse.delta.commit import set_for_one_statement
 from cdc_lakehouse.engine.gold_model import GoldModel
-from cdc_lakehouse.engine.judged_rows import NULL_FOR_FAILURE
+from cdc_lakehouse.engine.validated_rows import NULL_FOR_FAILURE
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.jvm import java_frame, jvm_of
 from dbt.adapters.lakehouse.connections import short_errors

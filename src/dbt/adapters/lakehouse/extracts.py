@@ -10,7 +10,7 @@ from cdc_lakehouse.engine.extracts import Extract, Key
 from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.latest_changes import is_of_none
 from cdc_lakehouse.engine.rendering import sql
-from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
+from cdc_lakehouse.engine.reprocessed import PROPERTY as REPROCESSED
 from cdc_lakehouse.engine.reprocessed import with_tables
 from cdc_lakehouse.engine.window import Window
 from cdc_lakehouse.routes import EXTRACT
@@ -36,25 +36,25 @@ class Extracts:
         has = self.has_new or self.tables.properties(self.target).get(extracts.PROPERTY)
         return HAS_EXTRACTS if has else {}
 
-    def place(self, outcomes: str, resettles: bool) -> None:
+    def place(self, results: str, reprocesses: bool) -> None:
         """Make the view of the places that the rows of new extracts take, and move the others.
 
         Args:
-            outcomes: the query of what this run makes of new messages.
-            resettles: whether messages that have been processed are to be processed again.
+            results: the query of what this run makes of new messages.
+            reprocesses: whether messages that have been processed are to be processed again.
         """
         spark, builds = self.tables.spark, self.window.read is None
         if not builds and self.tables.properties(self.target).get(extracts.PROPERTY):
-            rows = is_of_none("settled", "resettled_rows") if resettles else None
+            rows = is_of_none("processed", "reprocessed_rows") if reprocesses else None
             query = extracts.query_of_known(self.window.table, rows)
             self.known = extracts.extracts_of(self.tables.rows(query))
         self._name_places({})
-        if not self.has_new and not (resettles and self.known):
+        if not self.has_new and not (reprocesses and self.known):
             return
         new = extracts.extracts_of(self.tables.rows(extracts.QUERY_OF_NEW)) if self.has_new else []
-        without = is_of_none("earlier", "resettled_rows") if resettles else None
+        without = is_of_none("earlier", "reprocessed_rows") if reprocesses else None
         # The rows of extracts have no place yet: of the others it needs none.
-        changes = self._changes(spark.sql(outcomes), without)
+        changes = self._changes(spark.sql(results), without)
         places = self._places([*new, *self.known], changes)
         self._name_places({each.key: places[each.key] for each in new})
         if self.has_new and not self.window.build.rebuild:
@@ -103,9 +103,9 @@ class Extracts:
         if not moved:
             return False
         forget(self.tables.spark, EVENTS)
-        noted = self.tables.properties(self.target).get(RESETTLED)
+        noted = self.tables.properties(self.target).get(REPROCESSED)
         tables = [each.names for each in moved]
-        self._set({RESETTLED: with_tables(noted, tables, self.window.last)})
+        self._set({REPROCESSED: with_tables(noted, tables, self.window.last)})
         new = {each.key: places[each.key] for each in moved}
         self.tables.adapter.execute(extracts.update_of(self.window.table, new))
         return True

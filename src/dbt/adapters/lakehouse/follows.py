@@ -13,7 +13,7 @@ from cdc_lakehouse.engine.follows import (
     Followed,
     Mart,
     Read,
-    why_built_anew,
+    why_mart_is_rebuilt,
     why_not_followed,
 )
 from cdc_lakehouse.engine.follows_model import read_mart, refuse_columns, refuse_types
@@ -59,7 +59,7 @@ class Follows:
         Args:
             node: the model as dbt has it.
             nodes: those of dbt's graph.
-            is_asked: whether a person asks to build it anew.
+            is_asked: whether a person asks to rebuild it.
             context: that in which dbt renders the model.
 
         Returns:
@@ -90,7 +90,7 @@ class Follows:
         mark = self.marks.mark(mart.relation, SOURCE)
         kept = None if mark.is_lost else Read.kept(mark.source)
         has_other = self.marks.has_changed_since(mark, mart.relation, SOURCE)
-        why = why_built_anew(mart, kept, has_other, is_asked)
+        why = why_mart_is_rebuilt(mart, kept, has_other, is_asked)
         if kept is None or why is not None:
             return MartRun(mart, mark, self._snapshots(mart, nodes), is_new=False, why=why)
         try:

@@ -27,16 +27,17 @@ from cdc_lakehouse.engine.gold_options import read_options
 from cdc_lakehouse.engine.gold_relations import beside, complete_of, function_of, storage_of
 from cdc_lakehouse.engine.gold_run import GoldRun
 from cdc_lakehouse.engine.gold_table import GoldTable
-from cdc_lakehouse.engine.judged_rows import RULES
 from cdc_lakehouse.engine.latest_changes import LatestChanges, TableChanges
+from cdc_lakehouse.engine.materializations import HISTORY, gold_kind, kind_of
 from cdc_lakehouse.engine.protected_models import with_protection
 from cdc_lakehouse.engine.rebuilds import DEFINITION, KIND, why_rebuilt
 from cdc_lakehouse.engine.rendering import sql
-from cdc_lakehouse.engine.reprocessed import PROPERTY as RESETTLED
+from cdc_lakehouse.engine.reprocessed import PROPERTY as REPROCESSED
 from cdc_lakehouse.engine.reprocessed import read_tables
 from cdc_lakehouse.engine.rules import CODES_OF_VALUES, OTHER_CODES, read_rules
 from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.engine.steps import follow
+from cdc_lakehouse.engine.validated_rows import RULES
 from cdc_lakehouse.engine.widening import Widened, widening
 from cdc_lakehouse.sql import quoted
 from dbt.adapters.lakehouse.config import LakehouseConfig
@@ -98,7 +99,7 @@ class Gold:
             rules = read_rules(node, key, options.on_violation)
             columns = gold_columns(node)
             refuse_shared_names(node["name"], columns)
-        kind = node["config"]["materialized"]
+        kind = kind_of(node)
         return GoldModel(
             node["name"],
             kind,
@@ -134,7 +135,7 @@ class Gold:
         properties = self.tables.properties(storage) if exists else {}
         is_replaced = exists and properties.get(KIND) != model.kind
         if is_replaced:
-            said = f"{storage} is made anew: it was of another materialization"
+            said = f"{storage} is rebuilt: it was of another materialization"
             properties = {}
         mark, why, altered, is_part = UNREAD, None, [], self.tables.reads_a_part_only(sql)
         widened: tuple[Widened, ...] = ()
@@ -153,11 +154,11 @@ class Gold:
                 properties,
                 properties[DEFINITION] if widened else model.definition,
                 [] if widened else altered,
-                self._has_resettled_changes(model, mark.version, last),
+                self._has_reprocessed_changes(model, mark.version, last),
                 full_refresh,
                 self.marks.why_not_of_past(mark, events),
             )
-            said = f"{storage} is built anew: {why}" if why else None
+            said = f"{storage} is rebuilt: {why}" if why else None
         if widened and why is None:
             altered, said = [], f"{storage} has its columns widened in place: {named(widened)}"
         rebuild = why is not None
@@ -186,7 +187,7 @@ class Gold:
         if replaced and properties and not said:
             table = replace(table, said=REPLACED.format(", ".join(map(str, replaced))))
         is_altered = bool(table.alterations or replaced)  # a view has the comments of its table
-        are_others = rebuild or lacks_views or is_altered or self._judges_otherwise(table)
+        are_others = rebuild or lacks_views or is_altered or self._validates_otherwise(table)
         needs_views = not properties or (not is_part and are_others)
         return replace(table, needs_views=needs_views)
 
@@ -239,13 +240,14 @@ class Gold:
             if not (self.tables.is_known(view) and self.views.is_as_left(view))
         ]
 
-    def _judges_otherwise(self, table: GoldTable) -> bool:
+    def _validates_otherwise(self, table: GoldTable) -> bool:
         """Whether its views are of other rules than the model's, by the one made last."""
-        return (self.views.view_property(table.problems, RULES) or "") != table.judged_rows.digest
+        digest = table.validated_rows.digest
+        return (self.views.view_property(table.problems, RULES) or "") != digest
 
-    def known_at(self) -> str:
-        """Return the column in which a history has when silver had processed a change."""
-        return KNOWN_AT
+    def known_at(self, node: Mapping[str, Any]) -> str | None:
+        """Return the column of a history for when silver had processed a change; None of others."""
+        return KNOWN_AT if gold_kind(node["config"]["materialized"]) == HISTORY else None
 
     def rows_as_of(self, history: BaseRelation, moment: str, known: str | None) -> str:
         """Return the rows of a history at a moment, in SQL, by what was known at another."""
@@ -262,9 +264,11 @@ class Gold:
         kept = self._kept[last]
         return kept.changes_since(read) if kept else None
 
-    def _has_resettled_changes(self, model: GoldModel, read: int | None, last: int | None) -> bool:
-        """Whether changes that the table has read were settled otherwise since."""
-        versions = read_tables(self.tables.properties(self.tables.events).get(RESETTLED))
+    def _has_reprocessed_changes(
+        self, model: GoldModel, read: int | None, last: int | None
+    ) -> bool:
+        """Whether changes that the table has read were processed otherwise since."""
+        versions = read_tables(self.tables.properties(self.tables.events).get(REPROCESSED))
         if read is None or last is None:
             return False
         return any(

@@ -29,8 +29,9 @@ from cdc_lakehouse.engine.complete_until import (
     read_state,
     rows_in_sql,
 )
-from cdc_lakehouse.engine.fixed_names import EVENTS, GOLD
+from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.engine.gold_relations import storage_of
+from cdc_lakehouse.engine.materializations import HISTORY, gold_kind, kind_of
 from cdc_lakehouse.engine.progress import (
     SECOND,
 )
@@ -41,7 +42,7 @@ from dbt.adapters.lakehouse.progress import Progress
 from dbt.adapters.lakehouse.tables import Tables, folder_of, tell
 
 # What is read to tell how far partitions have come.
-SUMMARIES = ("silver.outcome_counts", "silver.message_counts")
+SUMMARIES = ("silver.result_counts", "silver.message_counts")
 NEVER = -1  # the version of a table of which nothing is known
 
 
@@ -80,7 +81,7 @@ class Moments:
         models = [
             node
             for node in nodes
-            if node["resource_type"] == "model" and node["config"]["materialized"] in GOLD
+            if node["resource_type"] == "model" and gold_kind(node["config"]["materialized"])
         ]
         if not self._is_wanted() or not (routes := self._routes_asked_for(models)):
             return ""
@@ -101,7 +102,7 @@ class Moments:
         """The routes; None if nobody reads the table: there is no history, no source has a name."""
         with short_errors():
             routes = read_routes(Path(self.tables.adapter.config.project_root))
-        histories = any(model["config"]["materialized"] == "history" for model in models)
+        histories = any(kind_of(model) == HISTORY for model in models)
         is_named = any(route.source for route in routes.in_precedence())
         return routes if histories or is_named else None
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from dbt.adapters.base.relation import BaseRelation
 
+from cdc_lakehouse.delta.high_water_mark import mark_of
 from cdc_lakehouse.delta.past import UNREAD, Mark
-from cdc_lakehouse.delta.watermark import mark_of
 from cdc_lakehouse.engine import change_log
 from cdc_lakehouse.engine.gold_run import GoldRun
 from cdc_lakehouse.engine.gold_table import GoldTable
@@ -24,7 +24,7 @@ from cdc_lakehouse.engine.steps import (
     follow,
 )
 from cdc_lakehouse.engine.window import Window
-from dbt.adapters.lakehouse.change_log_run import OUTCOMES, naming_messages
+from dbt.adapters.lakehouse.change_log_run import RESULTS, naming_messages
 from dbt.adapters.lakehouse.connections import short_errors
 from dbt.adapters.lakehouse.execution import Execution
 from dbt.adapters.lakehouse.impl import LakehouseAdapter
@@ -80,7 +80,7 @@ def plan_of_gold(adapter: LakehouseAdapter, node: Any) -> tuple[GoldTable, list[
 def plan_of_log(adapter: LakehouseAdapter, node: Any) -> tuple[Window, list[Step]]:
     """Return what the next run of the change log reads, and its steps.
 
-    The outcomes are those of the formats' models: `dbt compile -s events` shows their SQL.
+    The results are those of the formats' models: `dbt compile -s events` shows their SQL.
     """
     relation = adapter.Relation.create(schema=node.schema, identifier=node.alias)
     columns = [column.to_dict(omit_none=True) for column in node.columns.values()]
@@ -95,6 +95,6 @@ def plan_of_log(adapter: LakehouseAdapter, node: Any) -> tuple[Window, list[Step
     steps.append(Name("new_deliveries", window.deliveries))
     steps += naming_messages(relation, window, found)
     commit = Commit(
-        window.typed(OUTCOMES), relation, change_log.MESSAGES, window.last, build.rebuild
+        window.typed(RESULTS), relation, change_log.MESSAGES, window.last, build.rebuild
     )
     return window, [*steps, commit]

@@ -23,7 +23,7 @@ from cdc_lakehouse.sql import quoted
 from dbt.adapters.lakehouse.tables import Tables, folder_of
 
 # The queries that are given a name.
-NEW_OUTCOMES, OF_GAPS, GROUPS = "new_outcomes", "outcomes_of_gaps", "groups_of_changes"
+NEW_RESULTS, OF_GAPS, GROUPS = "new_results", "results_of_gaps", "groups_of_changes"
 # So many transactions that are not complete are kept for the next run, which else looks for them.
 GROUPS_KEPT = 1000
 
@@ -57,7 +57,7 @@ class Progress:
         self.tables, self.known, self.routes = tables, known, routes
         # Kafka gives the offsets of a partition in their order; those that it has not are gone.
         self.read = partitions_read()
-        self.has_new_outcomes = False
+        self.has_new_results = False
 
     def after(self, events: int, read: int | None) -> State:
         """Return what there is at a version of silver, of which nothing is written yet.
@@ -94,14 +94,14 @@ class Progress:
         """What has come of partitions since the earlier run."""
         if events == self.known.events:
             return []
-        new = sql.outcomes_where(f"bronze_version > {self.known.read}")
-        self.tables.stage(NEW_OUTCOMES, new)
-        self.has_new_outcomes = True
-        return self._with_runs(self._partitions_of(NEW_OUTCOMES), NEW_OUTCOMES)
+        new = sql.results_where(f"bronze_version > {self.known.read}")
+        self.tables.stage(NEW_RESULTS, new)
+        self.has_new_results = True
+        return self._with_runs(self._partitions_of(NEW_RESULTS), NEW_RESULTS)
 
     def _all_partitions(self) -> list[Partition]:
         """All that has come of partitions, as silver has summed it up; of gaps silver tells."""
-        partitions = self._partitions_of(sql.all_outcomes())
+        partitions = self._partitions_of(sql.all_results())
         rows = self.tables.rows(sql.partitions_without_gaps())
         whole = {(row.topic, row.partition): row.last_offset for row in rows}
         found, gaps = [], []
@@ -116,17 +116,17 @@ class Progress:
                 gaps.append(each)
         if gaps:
             listed = ", ".join(f"({quoted(p.topic)}, {p.number})" for p in gaps)
-            self.tables.name_query(OF_GAPS, sql.outcomes_and_removed_messages(listed))
+            self.tables.name_query(OF_GAPS, sql.results_and_removed_messages(listed))
             gaps = self._with_runs(gaps, OF_GAPS)
         return [*found, *gaps]
 
-    def _partitions_of(self, outcomes: str) -> list[Partition]:
-        rows = self.tables.rows(sql.progress_of_partitions(outcomes))
+    def _partitions_of(self, results: str) -> list[Partition]:
+        rows = self.tables.rows(sql.progress_of_partitions(results))
         return [Partition(row.topic, row.partition, *row[2:]) for row in rows]
 
-    def _with_runs(self, partitions: Iterable[Partition], outcomes: str) -> list[Partition]:
+    def _with_runs(self, partitions: Iterable[Partition], results: str) -> list[Partition]:
         """Return partitions with the runs of their offsets, where Kafka does not tell them."""
-        rows = self.tables.rows(sql.runs_of_offsets(outcomes, RUNS_KEPT + 1))
+        rows = self.tables.rows(sql.runs_of_offsets(results, RUNS_KEPT + 1))
         runs = {
             place: tuple(OffsetRun(*row[2:]) for row in of_place)
             for place, of_place in groupby(rows, key=lambda row: (row.topic, row.partition))
@@ -189,11 +189,11 @@ class Progress:
             for group in groups
         )
         begin, read = min(each.begin for each in due), self.known.read
-        outcomes = NEW_OUTCOMES
-        if not self.has_new_outcomes or read is None or begin <= read:
+        results = NEW_RESULTS
+        if not self.has_new_results or read is None or begin <= read:
             # Files of earlier runs are left out by their statistics.
-            outcomes = f"({sql.outcomes_where(f'bronze_version >= {begin}')})"
-        groups = sql.groups_of_changes(limits, outcomes, kept)
+            results = f"({sql.results_where(f'bronze_version >= {begin}')})"
+        groups = sql.groups_of_changes(limits, results, kept)
         if begin < 0 and not self.tables.has_little_since(self.tables.events, None):
             self.tables.name_query(GROUPS, groups)  # those of all of silver are too many to keep
         else:

@@ -79,7 +79,7 @@ class Silver:
         with short_errors():
             return change_log.formats_between(self.tables.spark, -1, last)
 
-    def columns_of_outcomes(self, node: Mapping[str, Any], format: str) -> str:
+    def columns_of_results(self, node: Mapping[str, Any], format: str) -> str:
         """Return the columns of the change log that a format's model gives, in their order.
 
         Each stands behind the name of that model, so that an error says which model lacks it.
@@ -87,15 +87,15 @@ class Silver:
         names = [name for name in node["columns"] if name not in GIVEN_BY_CHANGE_LOG]
         return ", ".join(f"{format}.{self.tables.adapter.quote(name)}" for name in names) or "*"
 
-    def run(self, relation: BaseRelation, window: Window, outcomes: str, context: Context) -> None:
+    def run(self, relation: BaseRelation, window: Window, results: str, context: Context) -> None:
         """Append to a change log what became of the messages in a window.
 
         Args:
-            outcomes: their query, by the views of new messages.
+            results: their query, by the views of new messages.
             context: that in which dbt renders the model.
         """
         self.views.drop_retired()
         with short_errors():
             self.moments.ensure()
             execution = Execution(self.tables, self.marks, self.views, context)
-            ChangeLogRun(execution, self.protection, relation, window, outcomes).run()
+            ChangeLogRun(execution, self.protection, relation, window, results).run()

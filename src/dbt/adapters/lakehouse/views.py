@@ -13,7 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from cdc_lakehouse.delta.statements import settings
 from cdc_lakehouse.engine.fixed_names import refuse_other_names
-from cdc_lakehouse.engine.judged_rows import RULES
+from cdc_lakehouse.engine.validated_rows import RULES
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.package import PACKAGE, takes_silver
 from dbt.adapters.lakehouse.connections import short_errors

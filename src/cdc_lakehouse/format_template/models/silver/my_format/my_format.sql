@@ -70,4 +70,4 @@ changes as (
 
 )
 
-{{ outcomes('changes', has=['key_columns', 'ddl', 'dropped_tables', 'committed_at', 'transaction_id']) }}
+{{ result_rows('changes', has=['key_columns', 'ddl', 'dropped_tables', 'committed_at', 'transaction_id']) }}

@@ -17,5 +17,5 @@
     image as _image,
     is_whole as _is_whole,
     is_replaced as _is_replaced
-    {{- ',\n    loaded_at as ' ~ adapter.gold.known_at() if model.config.materialized == 'history' }}
+    {{- ',\n    loaded_at as ' ~ adapter.gold.known_at(model) if adapter.gold.known_at(model) }}
 {%- endmacro %}

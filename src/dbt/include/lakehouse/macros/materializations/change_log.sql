@@ -1,6 +1,6 @@
 {#-
     An append-only log of what became of each message of bronze.messages: every run reads the commits of bronze
-    that came since, settles each identity once, and appends in one commit that carries its own watermark.
+    that came since, processes each identity once, and appends in one commit that carries its own high-water mark.
     `cdc_lakehouse.engine` decides what a run reads and what becomes of the table.
 -#}
 {% materialization change_log, adapter='lakehouse' %}

@@ -3,9 +3,9 @@
     {{ '(select *, _metadata.row_commit_version as bronze_version from ' ~ source ~ ')' if is_only_looked_at() else 'new_' ~ source.identifier }}
 {%- endmacro %}
 
-{#- The messages of earlier runs that are shards of a record, with their outcomes. -#}
-{% macro settled_shards() -%}
-    {{ of_earlier_runs('settled_shards', 'topic: string, partition: int, offset: bigint, bronze_version: bigint, sequence: string, kind: string, value: binary') }}
+{#- The messages of earlier runs that are shards of a record, with their results. -#}
+{% macro processed_shards() -%}
+    {{ of_earlier_runs('processed_shards', 'topic: string, partition: int, offset: bigint, bronze_version: bigint, sequence: string, kind: string, value: binary') }}
 {%- endmacro %}
 
 {#- How far earlier runs came in the order of each source table. -#}

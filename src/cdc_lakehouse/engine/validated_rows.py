@@ -33,7 +33,7 @@ def shown_columns(model: GoldModel) -> tuple[Column, ...]:
 
 
 @dataclass(frozen=True)
-class JudgedRows:
+class ValidatedRows:
     """The steps from the merged rows of a model to those that it shows, each a list of a SELECT.
 
     Derived columns, then the verdict of each rule, then the columns that are null for one, then

@@ -1,4 +1,4 @@
-"""Statements that move the keys of rows along, where the rows of one commit share its place.
+"""Statements that change the keys of rows along, where the rows of one commit share its place.
 
 Maxwell's rows of one event share their position, and the last of a transaction has no number.
 TiCDC's raw UPDATEs of one commit share its timestamp. Each log comes shuffled and in two parts.
@@ -29,8 +29,8 @@ SHIFTS = [
 ]
 SWAP = [((3, "a"), (4, "a")), ((4, "b"), (3, "b"))]
 # MySQL checks a key with each row: two rows change places by a third key there.
-MOVES = {"maxwell": [WRITTEN, *SHIFTS], "tidb_canal": [WRITTEN, *SHIFTS, SWAP]}
-MOVES["ticdc_simple"] = MOVES["tidb_canal"]
+KEY_CHANGES = {"maxwell": [WRITTEN, *SHIFTS], "tidb_canal": [WRITTEN, *SHIFTS, SWAP]}
+KEY_CHANGES["ticdc_simple"] = KEY_CHANGES["tidb_canal"]
 
 
 def rows_after(commits):
@@ -98,13 +98,13 @@ def ticdc_simple(table, commit, number, before, after, is_last):
 
 
 WRITERS = {"maxwell": maxwell, "tidb_canal": tidb_canal, "ticdc_simple": ticdc_simple}
-NAMES = {name: f"moves_of_{name}" for name in WRITERS}
+NAMES = {name: f"key_changes_of_{name}" for name in WRITERS}
 ROUTES = {NAMES[name]: route(name, key="" if name == "tidb_canal" else "ID") for name in WRITERS}
 
 
 def parts(format_name):
     """The messages of a log in a random order, in two parts: each with some of every commit."""
-    name, commits = NAMES[format_name], MOVES[format_name]
+    name, commits = NAMES[format_name], KEY_CHANGES[format_name]
     messages = [
         json.dumps(
             WRITERS[format_name](name, commit, n, before, after, n == len(rows) - 1),

@@ -1,11 +1,11 @@
 """What becomes of rows whose keys change, where their changes alone do not tell.
 
-Silver tells such a move in two halves: the row of the old key is gone, and there is one of the new
-key, with the columns that the update carries. Debezium sends them as a delete and an insert. If it
-does not carry all, the others are those of the row that stood at the old key: which change has said
-them last is found here, key by key in the order of the source; SQL then takes the values from those
-changes. And if rows of one statement change places, a half that says that a key's row is gone may
-come when another row stands there already.
+Silver tells a primary-key change in two rows: the row of the old key is gone, and there is one of
+the new key, with the columns that the update carries. Debezium sends them as a delete and an
+insert. If it does not carry all, the others are those of the row that stood at the old key: which
+change has said them last is found here, key by key in the order of the source; SQL then takes the
+values from those changes. And if rows of one statement change places, the row that says that a
+key's row is gone may come when another row stands there already.
 """
 
 import hashlib
@@ -25,9 +25,9 @@ TRUNCATE, DROP, EXTRACT, DELETE = "truncate", "drop", "extract", "delete"
 class Change:
     """What one image of a change says of the row of a key; or that all rows of a table are gone.
 
-    `not_carried` are the columns that it leaves as they are. `moved_from` is the old key of a row
+    `not_carried` are the columns that it leaves as they are. `former_key` is the old key of a row
     whose key changes; a key of no row where it is not known. `pair` is the place of a delete and an
-    insert that are the halves of one move. `delivery` (partition, offset, row number) decides
+    insert that are one key change. `delivery` (partition, offset, row number) decides
     within one sequence; `committed_at` is in microseconds.
     """
 
@@ -38,28 +38,28 @@ class Change:
     is_replaced: bool = False
     delivery: tuple[int, int, int] = (0, 0, 0)
     not_carried: frozenset[str] = frozenset()
-    moved_from: Key | None = None
+    former_key: Key | None = None
     pair: str | None = None
     source_table: str | None = None
     committed_at: int | None = None
 
     @property
     def moment(self) -> str:
-        """The place in the source's order that it shares with the other half of its move."""
+        """The place in the source's order that it shares with the other row of its key change."""
         return self.pair or self.sequence
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """Where it stands: within one sequence a removed half comes first, a TRUNCATE last."""
+        """Where it stands: within one sequence the row before comes first, a TRUNCATE last."""
         is_on_table = self.operation in (TRUNCATE, DROP, EXTRACT)
         return self.moment, is_on_table, not self.is_replaced, self.delivery
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Columns of a moved row that an earlier change has said; no change where none is known."""
+    """Columns that a row keeps under its new key; the change that said them, if one is known."""
 
-    move: Change
+    change: Change
     said_by: Change | None
     columns: tuple[str, ...]
 
@@ -69,9 +69,9 @@ class Followed:
     """What following rows through their keys gives.
 
     Attributes:
-        kept: of each moved row the changes that say the columns which its own does not carry. A
+        kept: of each row under a new key the changes that say the columns that its own lacks. A
             column that the row of the old key had from no change is in none: it stays null.
-        void: removed halves that remove no row, as the key had another one by then.
+        void: rows before that remove no row, as the key had another one by then.
     """
 
     kept: list[Kept] = field(default_factory=list)
@@ -85,7 +85,7 @@ def change_of(record: dict[str, Any]) -> Change:
     return Change(**record | {"not_carried": not_carried, "delivery": delivery})
 
 
-# The records of the changes in the view changes_of_moved_keys.
+# The records of the changes in the view changes_of_followed_keys.
 QUERY_OF_CHANGES = """
     select
         _key as key,
@@ -95,32 +95,32 @@ QUERY_OF_CHANGES = """
         _is_replaced or (_operation = 'delete' and _pair is not null) as is_replaced,
         struct(_partition, _offset, _row_number) as delivery,
         map_keys(_column_sequences) as not_carried,
-        _moved_from as moved_from,
+        _former_key as former_key,
         _pair as pair,
         _source_table as source_table,
         unix_micros(_committed_at) as committed_at
-    from changes_of_moved_keys"""
+    from changes_of_followed_keys"""
 
 
-def query_of_moves(model: GoldModel) -> str:
-    """From which key to which rows have moved that are to be followed, in all_changes.
+def query_of_key_changes(model: GoldModel) -> str:
+    """The old and the new key of each key change in all_changes that is to be followed.
 
     Where the old key is not known, the place at which a delete may tell it stands beside them.
     """
     old, new = model.key.text("_removed_key."), model.key.text()
-    is_followed = f"{model.is_moved_in_part} or (_collides and {model.is_moved})"
+    is_followed = f"{model.is_under_new_key_in_part} or (_collides and {model.is_under_new_key})"
     return (
         f"select distinct if(_removed_key is null, {new}, {old}), {new},"
         f" if(_removed_key is null, _place, null) from all_changes where {is_followed}"
     )
 
 
-def query_of_moved_keys(model: GoldModel) -> str:
-    """The keys of the view new_changes that are in moved_keys; null stands for all keys."""
+def query_of_followed_keys(model: GoldModel) -> str:
+    """The keys of the view new_changes that are in followed_keys; null stands for all keys."""
     key = f"if(_truncated_table is null, {model.key.text()}, null)"
     return (
         f"select key from (select distinct {key} as key from new_changes)"
-        " where key is null or key in (select _key from moved_keys)"
+        " where key is null or key in (select _key from followed_keys)"
     )
 
 
@@ -133,7 +133,7 @@ def identity(change: Change | None) -> tuple[Key | None, str | None, int | None]
 
 
 class _Unknown(Enum):
-    """The column of a row that moved from a key at which there was no row."""
+    """The column of a row whose old key had no row."""
 
     UNKNOWN = 0
 
@@ -172,7 +172,7 @@ MARKED_KEYS = 5_000
 
 
 def marks_of(keys: Iterable[Key]) -> str:
-    """Return what a table says of the keys that moves connect: their marks, or `some` of many.
+    """Return what a table says of keys that key changes connect: their marks, or `some` of many.
 
     A run knows by them whether it changes such a key, and need not look for them in silver.
     """
@@ -192,7 +192,7 @@ def follow(
     """Follow rows through the changes of their keys.
 
     Args:
-        changes: all changes of the keys that moves connect, each once, in any order.
+        changes: all changes of the keys that key changes connect, each once, in any order.
         columns: the columns that are not of the key.
         removing: the operations on a table that remove its rows: `truncate`, `drop`, `extract`.
     """
@@ -207,8 +207,8 @@ class _Rows:
     """The rows of all keys, while changes are applied to them in the order of the source.
 
     Oracle and others check keys when a statement ends, so two rows of one statement can change
-    places, or each take the key of the next: a row then moves to a key whose own row has yet to
-    leave. That one is kept in `displaced`, with the time of the commit, for the move that follows.
+    places, or each take the key of the next: a row then takes a key whose own row has yet to
+    leave. That one is kept in `displaced`, with the time of the commit, for its own key change.
     """
 
     def __init__(self, columns: tuple[str, ...], removing: frozenset[str]):
@@ -218,8 +218,8 @@ class _Rows:
         self.followed = Followed()
 
     def apply(self, changes: list[Change]) -> None:
-        """Apply the changes of one sequence, most often the two halves of one update."""
-        left = {change.moved_from for change in changes if change.moved_from is not None}
+        """Apply the changes of one sequence, most often the before/after pair of one update."""
+        left = {change.former_key for change in changes if change.former_key is not None}
         taken: dict[Key, _Row] = {}
         for change in changes:
             committed_at, displaced = self.displaced.pop(change.key, (None, None))
@@ -244,21 +244,21 @@ class _Rows:
     def _put(self, change: Change, taken: dict[Key, _Row]) -> None:
         row = self.rows.get(change.key, _Row())
         earlier = row.cells
-        if change.moved_from is not None:
-            old = taken.get(change.moved_from) or self.rows.get(change.moved_from, _Row())
+        if change.former_key is not None:
+            old = taken.get(change.former_key) or self.rows.get(change.former_key, _Row())
             earlier = old.cells if old.is_there else dict.fromkeys(self.columns, UNKNOWN)
             self._keep(change, earlier)
-        if change.moved_from is not None and row.is_there and row.is_certain:
+        if change.former_key is not None and row.is_there and row.is_certain:
             self.displaced[change.key] = (change.committed_at, row)
         is_there = change.operation != DELETE
         cells: Cells = {name: change for name in self.columns if name not in change.not_carried}
         cells |= {name: said for name, said in earlier.items() if name in change.not_carried}
         self.rows[change.key] = _Row(cells, is_there, is_there, change.source_table)
 
-    def _keep(self, move: Change, earlier: Cells) -> None:
+    def _keep(self, change: Change, earlier: Cells) -> None:
         by_change: dict[Change | _Unknown, list[str]] = {}
-        for name in sorted(move.not_carried & earlier.keys()):
+        for name in sorted(change.not_carried & earlier.keys()):
             by_change.setdefault(earlier[name], []).append(name)
         for said_by, names in by_change.items():
             known = None if said_by is UNKNOWN else said_by
-            self.followed.kept.append(Kept(move, known, tuple(names)))
+            self.followed.kept.append(Kept(change, known, tuple(names)))

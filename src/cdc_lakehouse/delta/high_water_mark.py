@@ -5,14 +5,14 @@ Delta commits the number of a transaction together with the rows, so the two nev
 
 # Delta takes only a number that is higher than the last; each rebuild of the reader, which reads
 # the same versions again, counts from a new multiple of this.
-GENERATION = 2**40
+EPOCH = 2**40
 
 
 def mark_of(version: int, last: int | None, rebuild: bool = False) -> int:
     """Return the transaction number that names a version of the source, after the last one."""
-    return (max(last or 0, 0) // GENERATION + rebuild) * GENERATION + version
+    return (max(last or 0, 0) // EPOCH + rebuild) * EPOCH + version
 
 
 def version_of(mark: int) -> int:
     """Return the version of the source that a transaction number names; -1 if there is none yet."""
-    return mark % GENERATION if mark >= 0 else -1
+    return mark % EPOCH if mark >= 0 else -1

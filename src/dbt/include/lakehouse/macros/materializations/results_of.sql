@@ -3,13 +3,13 @@
     place of a column, and two of one type could change places unseen. A run leaves out the formats that have nothing new:
     Spark takes seconds to plan each of them, though there is nothing to read.
 -#}
-{% macro outcomes_of(formats, twins={}) -%}
+{% macro results_of(formats, twins={}) -%}
     {%- set read = models_of(formats_to_read(formats), twins) -%}
     {%- for name in models_of(formats, twins) if name in read -%}
-    select {{ adapter.silver.columns_of_outcomes(model, name) }} from {{ ref(name) }} as {{ name }}
+    select {{ adapter.silver.columns_of_results(model, name) }} from {{ ref(name) }} as {{ name }}
     union all
     {% endfor -%}
-    select {{ adapter.silver.columns_of_outcomes(model, 'unrouted') }} from {{ ref('unrouted') }} as unrouted
+    select {{ adapter.silver.columns_of_results(model, 'unrouted') }} from {{ ref('unrouted') }} as unrouted
 {%- endmacro %}
 
 {#- The models that read some formats, each once: `twins` are read by the model of another format. -#}

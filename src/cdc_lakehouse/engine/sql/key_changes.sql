@@ -2,7 +2,7 @@
     Typed changes, and of the change that each belongs to the key whose row it removes and the key whose row it writes. Asked before
     changes are picked by key, for the two may differ.
 -#}
-{% macro with_keys_of_halves(changes, model) -%}
+{% macro with_keys_of_messages(changes, model) -%}
     {%- set key = model.key -%}
     select
         *,
@@ -15,8 +15,8 @@
 {%- endmacro %}
 
 {#-
-    The same across messages: a format may send the two halves of an update as two messages, which share their sequence. A removed
-    half without a row in its message belongs to a row without a removed half.
+    The same across messages: a format may send an update as a before/after pair, two messages that share their sequence. A row before
+    without a row in its message belongs to a row without a row before.
 -#}
 {% macro with_keys_of_updates(changes, model) -%}
     select
@@ -32,43 +32,43 @@
             _new_key
         ) as _new_key
     from (
-        {{ with_keys_of_halves(changes, model) }}
+        {{ with_keys_of_messages(changes, model) }}
     )
     window pair as (partition by _source_table, _sequence)
 {%- endmacro %}
 
 {#-
-    The same where a format tells a move as a delete and an insert, which have one place in the source's log: `_pair`. Of the inserts only
+    The same where a format tells a key change as a delete and an insert, which have one place in the source's log: `_pair`. Of the inserts only
     those that lack columns count. Where a place has several of either, none is known to be of another.
 -#}
 {% macro with_keys_of_pairs(changes, model) -%}
     {%- set left = "if(_operation = 'delete', " ~ model.key.as_one ~ ", null)" -%}
     {%- set begun = "if(" ~ model.parts.is_begun_elsewhere ~ ", " ~ model.key.as_one ~ ", null)" -%}
     select
-        * except (_removed_key, _left_key, _is_one_move),
-        if(_is_one_move and {{ model.parts.is_begun_elsewhere }}, _left_key, _removed_key) as _removed_key,
-        if(_is_one_move, _place, null) as _pair
+        * except (_removed_key, _left_key, _is_one_update),
+        if(_is_one_update and {{ model.parts.is_begun_elsewhere }}, _left_key, _removed_key) as _removed_key,
+        if(_is_one_update, _place, null) as _pair
     from (
         select
             *,
-            max({{ left }}) over move as _left_key,
+            max({{ left }}) over place as _left_key,
             _place is not null
-            and min({{ left }}) over move = max({{ left }}) over move
-            and min({{ begun }}) over move = max({{ begun }}) over move as _is_one_move
+            and min({{ left }}) over place = max({{ left }}) over place
+            and min({{ begun }}) over place = max({{ begun }}) over place as _is_one_update
         from (
             select
                 *,
-                {{ model.parts.place_of_move }} as _place
+                {{ model.parts.place_of_key_change }} as _place
             from (
                 {{ with_keys_of_updates(changes, model) }}
             )
         )
-        window move as (partition by _source_table, coalesce(_place, _sequence))
+        window place as (partition by _source_table, coalesce(_place, _sequence))
     )
 {%- endmacro %}
 
 {#-
-    Changes `with_keys_of_pairs`, and of each whether its move collides with another: within one commit, as a statement has, a row
+    Changes `with_keys_of_pairs`, and of each whether its key change collides with another: within one commit, as a statement has, a row
     comes to a key before another leaves it.
 -#}
 {% macro with_collisions(pairs, model) -%}
@@ -77,7 +77,7 @@
         select
             *,
             coalesce(
-                min(if({{ model.is_moved }}, _sequence, null)) over of_key < max(if({{ model.is_removed }}, _sequence, null)) over of_key,
+                min(if({{ model.is_under_new_key }}, _sequence, null)) over of_key < max(if({{ model.is_removed }}, _sequence, null)) over of_key,
                 false
             ) as _key_collides
         from (
@@ -87,16 +87,16 @@
     )
 {%- endmacro %}
 
-{#- A key at which a run's moves collide, with each other or with what is stored; none if there is none. -#}
+{#- A key at which a run's key changes collide, with each other or with what is stored; none if there is none. -#}
 {% macro collisions(pairs, table, found) -%}
     {%- set key = table.model.key -%}
     select 1
     from (
-        select {{ key.names() }}, _source_table, _committed_at, _sequence, {{ table.model.is_moved }} as _comes, {{ table.model.is_removed }} as _leaves
+        select {{ key.names() }}, _source_table, _committed_at, _sequence, {{ table.model.is_under_new_key }} as _comes, {{ table.model.is_removed }} as _leaves
         from (
             {{ pairs }}
         )
-        where {{ table.model.is_moved }} or {{ table.model.is_removed }}
+        where {{ table.model.is_under_new_key }} or {{ table.model.is_removed }}
         union all
         select {{ key.names() }}, _source_table, _committed_at, _sequence, _operation <> 'delete', _operation = 'delete' and _is_replaced
         from {{ table.storage }} as stored
@@ -112,58 +112,58 @@
     limit 1
 {%- endmacro %}
 
-{#- Of the view `all_changes` those of the keys in `moved_keys`, each once, and the operations on their tables. -#}
-{% macro changes_of_moved_keys(model) -%}
+{#- Of the view `all_changes` those of the keys in `followed_keys`, each once, and the operations on their tables. -#}
+{% macro changes_of_followed_keys(model) -%}
     {%- set copies = 'partition by _key, _truncated_table, _sequence, _fingerprint' -%}
     select *{{ ' except (_known_at), min(_known_at) over (' ~ copies ~ ') as _known_at' if model.is_history }}
     from (
         select
             * except (_column_sequences, _removed_key, _new_key, _place, _key_collides, _collides),
             {{ model.key.text() }} as _key,
-            if({{ model.is_moved }}, {{ model.key.text('_removed_key.') }}, null) as _moved_from,
+            if({{ model.is_under_new_key }}, {{ model.key.text('_removed_key.') }}, null) as _former_key,
             {{ model.columns_left_alone }} as _column_sequences
         from all_changes
-        where not {{ model.is_half_of_its_row }}
+        where not {{ model.is_before_of_its_row }}
     )
-    where _truncated_table is not null or _key in (select _key from moved_keys)
+    where _truncated_table is not null or _key in (select _key from followed_keys)
     qualify row_number() over ({{ copies }} order by _partition desc, _offset desc, _row_number desc) = 1
 {%- endmacro %}
 
-{#- The changes of a run, those of keys that moves connect in place of all that it has of them; `_is_followed` marks them. -#}
+{#- The changes of a run, those of keys that key changes connect in place of all that it has of them; `_is_followed` marks them. -#}
 {% macro with_followed_changes(changes, model) -%}
     select {{ model.change_names }}, false as _is_followed
     from (
         {{ changes }}
     ) as changes
-    left anti join moved_keys
-        on moved_keys._key = {{ model.key.text() }}
+    left anti join followed_keys
+        on followed_keys._key = {{ model.key.text() }}
     union all
     select {{ model.change_names }}, true as _is_followed
     from (
-        {{ moved_rows(model) }}
+        {{ followed_rows(model) }}
     )
     where _truncated_table is null
 {%- endmacro %}
 
 {#-
-    The changes of moved keys, moved rows with the columns that they keep: `kept_columns` says which change each comes from. What no
+    The changes of followed keys, rows under a new key with the columns that they keep: `kept_columns` says which change each comes from. What no
     change has said is null, and named if there was no row.
 -#}
-{% macro moved_rows(model) -%}
-    select {{ model.parts.moved_row }}
-    from changes_of_moved_keys as changes
+{% macro followed_rows(model) -%}
+    select {{ model.parts.followed_row }}
+    from changes_of_followed_keys as changes
     left join (
         select
             {{ model.parts.kept_values -}}
-            _moved_key,
-            _moved_sequence,
-            _moved_fingerprint
+            _change_key,
+            _change_sequence,
+            _change_fingerprint
         from kept_columns
-        left join changes_of_moved_keys
+        left join changes_of_followed_keys
             on _key = _said_by_key and _sequence = _said_by_sequence and _fingerprint = _said_by_fingerprint
-        group by _moved_key, _moved_sequence, _moved_fingerprint
+        group by _change_key, _change_sequence, _change_fingerprint
     ) as kept
-        on changes._key = kept._moved_key and changes._sequence = kept._moved_sequence and changes._fingerprint = kept._moved_fingerprint
-    left anti join void_halves as void
-        on changes._key = void._moved_key and changes._sequence = void._moved_sequence and changes._fingerprint = void._moved_fingerprint
+        on changes._key = kept._change_key and changes._sequence = kept._change_sequence and changes._fingerprint = kept._change_fingerprint
+    left anti join void_pairs as void
+        on changes._key = void._change_key and changes._sequence = void._change_sequence and changes._fingerprint = void._change_fingerprint
 {%- endmacro %}

@@ -1,10 +1,10 @@
-{% macro view_of_judged_rows(table) -%}
-    create or replace view {{ table.judged }} as
-    {{ judged_rows(merged_rows(table), table.judged_rows) }}
+{% macro view_of_validated_rows(table) -%}
+    create or replace view {{ table.validated }} as
+    {{ validated_rows(merged_rows(table), table.validated_rows) }}
 {%- endmacro %}
 
 {#- Merged rows of a model with rules or derived columns: with these, with what the rules say, and whether one is held back. -#}
-{% macro judged_rows(merged, rows) -%}
+{% macro validated_rows(merged, rows) -%}
     select
         {{ rows.shown }},
         {{ rows.is_held }} as _is_held
@@ -33,7 +33,7 @@
 {% macro view_of_shown_rows(table) -%}
     create or replace view {{ table.view }} as
     select * except (_is_held)
-    from {{ table.judged }}
+    from {{ table.validated }}
     where not _is_held
 {%- endmacro %}
 
@@ -41,7 +41,7 @@
 {% macro shown_of(merged, table) -%}
     select * except (_is_held)
     from (
-        {{ judged_rows(merged, table.judged_rows) }}
+        {{ validated_rows(merged, table.validated_rows) }}
     )
     where not _is_held
 {%- endmacro %}
@@ -49,7 +49,7 @@
 {% macro view_of_held_rows(table) -%}
     create or replace view {{ table.held }} as
     select * except (_is_held)
-    from {{ table.judged }}
+    from {{ table.validated }}
     where _is_held
 {%- endmacro %}
 

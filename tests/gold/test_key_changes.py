@@ -6,7 +6,7 @@ from dataclasses import replace
 import convergence
 import pytest
 
-from cdc_lakehouse.engine.moves import (
+from cdc_lakehouse.engine.key_changes import (
     DELETE,
     DROP,
     TRUNCATE,
@@ -54,51 +54,51 @@ class Log:
     def empty(self, operation=TRUNCATE, **more):
         return self.add(None, operation, **more)
 
-    def move(self, old, new, *carried, **more):
-        """Both halves of an update of the key; the row under the new one is returned."""
+    def change_key(self, old, new, *carried, **more):
+        """Both rows of an update of the key; the row under the new one is returned."""
         self.add(old, DELETE, is_replaced=True, **more)
-        more |= {"moved_from": old}
+        more |= {"former_key": old}
         return self.add(new, "update", carried, place=self.place, **more)
 
-    def move_in_two(self, old, new, *carried, new_first=False):
+    def change_key_in_two(self, old, new, *carried, new_first=False):
         """The same as a delete and an insert, which have one place and an order behind it."""
         self.place += 1
         pair = f"{self.place:03d}"
-        halves = [
+        rows = [
             {"key": old, "operation": DELETE, "is_replaced": True, "carried": COLUMNS},
-            {"key": new, "operation": "insert", "moved_from": old, "carried": carried},
+            {"key": new, "operation": "insert", "former_key": old, "carried": carried},
         ]
-        ordered = reversed(halves) if new_first else halves
+        ordered = reversed(rows) if new_first else rows
         found = [
-            self.add(place=self.place, pair=pair, sequence=f"{pair}.{number}", **half)
-            for number, half in enumerate(ordered)
+            self.add(place=self.place, pair=pair, sequence=f"{pair}.{number}", **row)
+            for number, row in enumerate(ordered)
         ]
-        return next(change for change in found if change.moved_from)
+        return next(change for change in found if change.former_key)
 
     def kept(self, *removing):
-        """Of each column of a moved row the change that says it, None if no row was known."""
+        """Of each column kept under a new key the change that says it, None if there was no row."""
         random.Random(7).shuffle(self.changes)
         followed = follow(self.changes, COLUMNS, removing or (TRUNCATE,))
-        return {(k.move, name): k.said_by for k in followed.kept for name in k.columns}
+        return {(k.change, name): k.said_by for k in followed.kept for name in k.columns}
 
     def void(self):
         return [(change.key, change.sequence) for change in follow(self.changes, COLUMNS).void]
 
 
-def test_a_moved_row_keeps_what_the_row_of_the_old_key_had():
+def test_a_row_under_a_new_key_keeps_what_the_row_of_the_old_key_had():
     log = Log()
     inserted, renamed = log.insert("a"), log.update("a", "name")
-    moved = log.move("a", "b")
+    moved = log.change_key("a", "b")
     assert log.kept() == {(moved, "name"): renamed, (moved, "price"): inserted}
     assert log.void() == []
 
 
 @pytest.mark.parametrize("new_first", [False, True])
-def test_a_delete_and_an_insert_are_one_move(new_first):
+def test_a_delete_and_an_insert_are_one_key_change(new_first):
     log = Log()
     inserted, renamed = log.insert("a"), log.update("a", "name")
-    moved = log.move_in_two("a", "b", new_first=new_first)
-    again = log.move_in_two("b", "c", "name", new_first=not new_first)
+    moved = log.change_key_in_two("a", "b", new_first=new_first)
+    again = log.change_key_in_two("b", "c", "name", new_first=not new_first)
     assert log.kept() == {
         (moved, "name"): renamed,
         (moved, "price"): inserted,
@@ -111,14 +111,14 @@ def test_an_insert_of_a_row_from_an_unknown_key_keeps_nothing():
     log = Log()
     log.insert("a")
     log.delete("a")
-    begun = log.add("a", "insert", ("name",), moved_from="[null,null]")
+    begun = log.add("a", "insert", ("name",), former_key="[null,null]")
     assert log.kept() == {(begun, "price"): None}
 
 
 def test_only_what_comes_before_the_move_counts():
     log = Log()
     inserted = log.insert("a")
-    moved = log.move("a", "b", "price")
+    moved = log.change_key("a", "b", "price")
     log.insert("a")
     log.update("b", "name")
     assert log.kept() == {(moved, "name"): inserted}
@@ -127,9 +127,9 @@ def test_only_what_comes_before_the_move_counts():
 def test_a_row_is_followed_through_any_number_of_keys():
     log = Log()
     inserted = log.insert("a")
-    first = log.move("a", "b", "price")
-    second = log.move("b", "c")
-    back = log.move("c", "a")
+    first = log.change_key("a", "b", "price")
+    second = log.change_key("b", "c")
+    back = log.change_key("c", "a")
     assert log.kept() == {
         (first, "name"): inserted,
         (second, "name"): inserted,
@@ -139,19 +139,19 @@ def test_a_row_is_followed_through_any_number_of_keys():
     }
 
 
-def test_a_move_that_carries_all_columns_begins_them_anew():
+def test_a_key_change_that_carries_all_columns_begins_them_again():
     log = Log()
     log.insert("a")
-    whole = log.move("a", "b", *COLUMNS)
-    moved = log.move("b", "c")
+    whole = log.change_key("a", "b", *COLUMNS)
+    moved = log.change_key("b", "c")
     assert log.kept() == {(moved, "name"): whole, (moved, "price"): whole}
 
 
 def test_two_keys_are_swapped_by_way_of_a_third():
     log = Log()
     first, second = log.insert("a"), log.insert("b")
-    moves = [log.move("a", "x"), log.move("b", "a"), log.move("x", "b")]
-    assert [log.kept()[move, "name"] for move in moves] == [first, second, first]
+    key_changes = [log.change_key("a", "x"), log.change_key("b", "a"), log.change_key("x", "b")]
+    assert [log.kept()[change, "name"] for change in key_changes] == [first, second, first]
     assert log.void() == []
 
 
@@ -159,10 +159,10 @@ def test_rows_of_one_statement_change_places():
     log = Log()
     rows = [log.insert(key) for key in "abc"]
     pairs = ["ab", "bc", "ca"]
-    moves = [log.move(*pair, committed_at=9) for pair in pairs]
-    assert [log.kept()[move, "name"] for move in moves] == rows
-    # The rows that these removed halves name have gone before, and others stand in their places.
-    assert log.void() == [("b", moves[1].sequence), ("c", moves[2].sequence)]
+    key_changes = [log.change_key(*pair, committed_at=9) for pair in pairs]
+    assert [log.kept()[change, "name"] for change in key_changes] == rows
+    # The rows that these rows before name have gone before, and others stand in their places.
+    assert log.void() == [("b", key_changes[1].sequence), ("c", key_changes[2].sequence)]
 
 
 def test_rows_of_one_statement_change_places_with_all_their_columns():
@@ -170,16 +170,16 @@ def test_rows_of_one_statement_change_places_with_all_their_columns():
     log = Log()
     for key in "abc":
         log.insert(key)
-    moves = [log.move(*pair, *COLUMNS, committed_at=9) for pair in ["ab", "bc", "cd"]]
+    key_changes = [log.change_key(*pair, *COLUMNS, committed_at=9) for pair in ["ab", "bc", "cd"]]
     assert log.kept() == {}
-    assert log.void() == [("b", moves[1].sequence), ("c", moves[2].sequence)]
+    assert log.void() == [("b", key_changes[1].sequence), ("c", key_changes[2].sequence)]
 
 
 def test_a_row_goes_on_to_a_further_key_in_one_statement():
     log = Log()
     log.insert("a")
     for pair in ["ab", "bc"]:
-        log.move(*pair, *COLUMNS, committed_at=9)
+        log.change_key(*pair, *COLUMNS, committed_at=9)
     assert log.void() == []
 
 
@@ -188,29 +188,29 @@ def test_later_the_row_moves_that_has_come(between):
     log = Log()
     log_of_first = log.insert("a")
     log.insert("b")
-    log.move("a", "b", committed_at=9)
+    log.change_key("a", "b", committed_at=9)
     if between == "another commit":
-        expected, moved = log_of_first, log.move("b", "c", committed_at=10)
+        expected, moved = log_of_first, log.change_key("b", "c", committed_at=10)
     else:
         expected = log.insert("b", committed_at=9)
-        moved = log.move("b", "c", committed_at=9)
+        moved = log.change_key("b", "c", committed_at=9)
     assert log.kept()[moved, "name"] == expected
     assert log.void() == []
 
 
-@pytest.mark.parametrize("end", [TRUNCATE, DROP, DELETE, "move", None])
+@pytest.mark.parametrize("end", [TRUNCATE, DROP, DELETE, "key change", None])
 def test_where_no_row_was_nothing_is_known(end):
     log = Log()
     if end:
         log.insert("a")
-    if end == "move":
-        log.move("a", "elsewhere", *COLUMNS)
+    if end == "key change":
+        log.change_key("a", "elsewhere", *COLUMNS)
     elif end == DELETE:
         log.delete("a")
     elif end:
         log.empty(end)
-    moved = log.move("a", "b", "price")
-    again = log.move("b", "c")
+    moved = log.change_key("a", "b", "price")
+    again = log.change_key("b", "c")
     kept = log.kept(TRUNCATE, DROP)
     assert kept == {(moved, "name"): None, (again, "name"): None, (again, "price"): moved}
 
@@ -220,7 +220,7 @@ def test_an_ignored_truncate_and_that_of_another_table_remove_no_row():
     inserted = log.insert("a")
     log.empty(DROP)
     log.empty(TRUNCATE, source_table="other")
-    moved = log.move("a", "b", "price")
+    moved = log.change_key("a", "b", "price")
     assert log.kept() == {(moved, "name"): inserted}
 
 
@@ -229,15 +229,15 @@ def test_a_row_that_an_ignored_truncate_has_removed_takes_no_part_in_a_swap():
     log.insert("b")
     log.empty(DROP)
     inserted = log.insert("a")
-    log.move("a", "b", committed_at=9)
-    back = log.move("b", "a", committed_at=9)
+    log.change_key("a", "b", committed_at=9)
+    back = log.change_key("b", "a", committed_at=9)
     assert log.kept()[back, "name"] == inserted
 
 
 def test_what_a_row_from_before_the_log_had_is_in_no_change():
     log = Log()
     renamed = log.update("a", "name")
-    moved = log.move("a", "b")
+    moved = log.change_key("a", "b")
     assert log.kept() == {(moved, "name"): renamed}
 
 
@@ -260,7 +260,7 @@ def test_a_table_says_of_few_keys_which_they_are():
 
 
 def image(change, key, operation, **more):
-    """What one half of a change of a random log says of a key."""
+    """What one row of a change of a random log says of a key."""
     statement, row = change.position
     return Change(
         key=str(key),
@@ -277,7 +277,7 @@ def images(change, in_two=False):
     """The images of a change of a random log, the row that it writes last.
 
     Args:
-        in_two: whether a move comes as a delete and an insert, each with an order of its own.
+        in_two: whether a key change comes as a delete and an insert, each with an order of its own.
     """
     if change.operation in (TRUNCATE, DROP):
         return [image(change, None, change.operation)]
@@ -290,14 +290,14 @@ def images(change, in_two=False):
         change.new_key,
         change.operation,
         not_carried=not_carried if change.operation == convergence.UPDATE else frozenset(),
-        moved_from=str(change.old_key) if change.moves_key else None,
+        former_key=str(change.old_key) if change.changes_key else None,
     )
-    if not change.moves_key:
+    if not change.changes_key:
         return [written]
     if in_two:
         removed, written = (
-            replace(half, pair=half.sequence, sequence=f"{half.sequence}.{half.fingerprint}")
-            for half in (removed, written)
+            replace(row, pair=row.sequence, sequence=f"{row.sequence}.{row.fingerprint}")
+            for row in (removed, written)
         )
     return [removed, written]
 
@@ -309,7 +309,11 @@ def images(change, in_two=False):
 def test_moved_rows_are_those_of_the_model(seed, in_two, on_drop, on_truncate):
     """The same random logs that the convergence test delivers, without Spark."""
     table = convergence.Table(
-        partial=True, partial_moves=True, misfits=True, on_truncate=on_truncate, on_drop=on_drop
+        partial=True,
+        partial_key_changes=True,
+        misfits=True,
+        on_truncate=on_truncate,
+        on_drop=on_drop,
     )
     statements, _ = convergence.random_log(table, random.Random(seed), keys=20, events=300)
     model = convergence.Model(table)
@@ -320,14 +324,14 @@ def test_moved_rows_are_those_of_the_model(seed, in_two, on_drop, on_truncate):
         changes += told
         cells = {name: convergence.cell(name, text) for name, text in change.carried.items()}
         texts[written] = dict.fromkeys(convergence.NAMES, convergence.NOTHING) | cells
-        if written.moved_from:
+        if written.former_key:
             expected[written] = model.rows[change.new_key].cells
     random.Random(seed).shuffle(changes)
     removing = [DROP] * (on_drop == "apply") + [TRUNCATE] * (on_truncate == "apply")
-    found = {move: dict(texts[move]) for move in expected}
+    found = {change: dict(texts[change]) for change in expected}
     for kept in follow(changes, convergence.NAMES, removing).kept:
         for name in kept.columns:
             unknown = convergence.Cell(None, (name, "not_carried", None))
-            found[kept.move][name] = texts[kept.said_by][name] if kept.said_by else unknown
+            found[kept.change][name] = texts[kept.said_by][name] if kept.said_by else unknown
     assert found == expected
     assert expected
