@@ -10,9 +10,10 @@ pytestmark = pytest.mark.long
 MODELS = {
     "things": "",
     "things_history": "materialized='history'",
-    "things_by_name_history": "materialized='history', track_columns=['name']",
+    # As AUTO CDC names them.
+    "things_by_name_history": "materialized='scd2', track_history_columns=['name']",
     "things_untruncated_history": "materialized='history', on_truncate='ignore'",
-    "things_untruncated": "on_truncate='ignore'",
+    "things_untruncated": "materialized='scd1', on_truncate='ignore'",
     "things_kept": "on_delete='flag', cluster_by=['id']",
     "things_forgetful": "tombstone_retention='0 hours'",
 }

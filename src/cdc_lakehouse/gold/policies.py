@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from cdc_lakehouse.engine.materializations import GOLD, OTHER_NAMES
 from cdc_lakehouse.engine.row_images import texts_of_stars
 from cdc_lakehouse.engine.source_tables import SourceTable, split_names
 from cdc_lakehouse.errors import LakehouseError
@@ -13,7 +14,7 @@ from cdc_lakehouse.seeds import Line, read_seed, use_one_of
 FILE = Path("seeds", "gold_tables.csv")
 # The words of each column; the first is that of an empty field.
 WORDS = {
-    "materialization": ("current_state", "history"),
+    "materialization": (*GOLD, *OTHER_NAMES),
     "add": ("report", "apply"),
     "widen": ("report", "apply"),
     "rename": ("report", "apply"),

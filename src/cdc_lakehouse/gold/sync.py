@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from cdc_lakehouse.engine.materializations import HISTORY, gold_kind
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.gold.add_table import Gold
 from cdc_lakehouse.gold.policies import FILE, Policies, TablePolicy
@@ -34,7 +35,7 @@ def sync(gold: Gold, policies: Policies, changes: Sequence[SourceChanges]) -> li
 
 def _of_table(gold: Gold, policy: TablePolicy, changes: SourceChanges) -> Iterator[Finding]:
     """Add the models of a table that a line covers and no model reads."""
-    table, is_history = changes.joined(), policy.materialization == "history"
+    table, is_history = changes.joined(), gold_kind(policy.materialization) == HISTORY
     there = gold.reader_of(table)
     if there and (not is_history or gold.reader_of(table, is_history=True)):
         return
