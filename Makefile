@@ -26,7 +26,7 @@ docs: .venv/.runs ## write two sites: the pages (target/site), and all tables an
 test: setup lint ## lint, the formats, the sample, the rules of the merge: some ten minutes, before each commit
 	$(PYTEST) -m "not full and not long"
 
-test-all: test lint-formats broker ## and kills, brokers, servers, wide tables, many histories: some 40 minutes; CI runs a fifth of it
+test-all: test lint-formats broker ## and kills, brokers, servers, wide tables, many histories: some 40 minutes; CI runs an eighth of it
 	$(PYTEST) -m "full and not long" --share $(SHARE)
 
 timings: setup broker ## run what `make test-all` runs, and keep how long each test took in tests/timings.json
