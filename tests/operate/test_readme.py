@@ -202,7 +202,7 @@ def test_every_command_is_run_or_held_elsewhere():
 def test_every_block_says_what_it_is():
     for page in PAGES:
         assert {tag for tag, block, _ in BLOCK_OR_SPAN.findall(page) if block} <= {
-            *("sh", "sql", "text", "diff")
+            *("sh", "sql", "text", "diff", "yaml")
         }
 
 
