@@ -209,6 +209,7 @@ def lake(open_lakehouse, landing):
         "message_accounting",
         "conflicting_changes",
         "conflicting_messages",
+        "dropped_tables",
         "rejected_by_reason",
     )
     process(lake, *views)
