@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
-from cdc_lakehouse.engine.columns import derived_expression
+from cdc_lakehouse.engine.columns import derived_expression, formerly_of
 from cdc_lakehouse.gold.add_table import HISTORY_COLUMNS, Gold
 from cdc_lakehouse.gold.column_types import column_types, holding_all, wider_type
 from cdc_lakehouse.gold.model_edits import (
@@ -255,7 +255,7 @@ def _columns_of(model: ReadModel) -> list[GoldColumn]:
     """Return the columns of a model that are made from one column of the source."""
     found = []
     for name, definition in model.definitions.items():
-        formerly = tuple((definition.get("meta") or {}).get("formerly") or ())
+        formerly = formerly_of(definition)
         sources = [source for source in model.columns[name] if source not in formerly]
         is_added = model.is_history and name in HISTORY_COLUMNS
         if len(sources) == 1 and not is_added and derived_expression(definition) is None:

@@ -75,6 +75,6 @@ def writing_models() -> Iterator[None]:
         if error.errno not in NOT_WRITABLE:
             raise
         raise LakehouseError(
-            f"{error.filename} cannot be written: {error.strerror}. models are written into "
+            f"{error.filename} cannot be written: {error.strerror}. Models are written into "
             "the project: run this on a checkout that is writable."
         ) from None

@@ -46,8 +46,9 @@ def _sync(options: argparse.Namespace) -> Exit:
     with writing_models():
         found = sync(Gold(project_dir, files), policies, changes)
     reported = [finding for finding in found if finding.to_do]
-    document = {"files": files.changed, "diff": files.diff(), "findings": found}
-    lines = [*files.diff().splitlines(), *map(str, reported)]
+    diff = files.diff()
+    document = {"files": files.changed, "diff": diff, "findings": found}
+    lines = [*diff.splitlines(), *map(str, reported)]
     options.output.tell(document, "\n".join(lines) or "The models are up to date.")
     if options.check:
         return Exit.FINDINGS if found else Exit.DONE
