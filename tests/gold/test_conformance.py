@@ -5,16 +5,9 @@ from conformance import judge, modules
 from conformance.here import FAILS, NOT_OF_HERE
 from conftest import SAID, parameters_of_asked
 
-
-def _marks(name):
-    """The functions of `utils` are dbt-spark's own, and hold what they held."""
-    if name.startswith("utils."):
-        return [pytest.mark.long]
-    return [pytest.mark.full] * (not name.startswith("basic."))
-
-
+# The functions of `utils` are dbt-spark's own, and hold what they held.
 MODULES = [
-    pytest.param(name, marks=_marks(name))
+    pytest.param(name, marks=pytest.mark.long if name.startswith("utils.") else pytest.mark.full)
     for name in modules()
     if not name.startswith(tuple(NOT_OF_HERE))
 ]

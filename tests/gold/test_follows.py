@@ -26,7 +26,7 @@ PAGE = (PROJECT / "docs" / "marts.md").read_text()
 SAMPLE = PROJECT / "models" / "gold" / "shop" / "customer_totals.sql"
 SEED = int(os.environ["SEED"])
 # Of the soak: in how many runs a random history is read.
-RUNS = int(os.environ.get("FOLLOWS_RUNS") or 5)
+RUNS = int(os.environ.get("FOLLOWS_RUNS") or 2)
 
 RELATION = SparkRelation.create(schema="marts", identifier="paid", type="table")
 SQL = """select sales.id as sale_id, buyers.id as buyer_id, 'of gold.sales' as note
@@ -560,6 +560,7 @@ def test_marts_equal_their_queries_after_each_run_of_a_random_history(laboratory
         assert set(commits(laboratory, name)[0][number:]) <= {"MERGE", "UPDATE"}
 
 
+@pytest.mark.long
 def test_a_truncate_a_rebuild_and_an_erasure_of_a_source_are_followed(laboratory):
     lakehouse = laboratory.lakehouse
     deliver(
