@@ -32,7 +32,7 @@ function readReport() {
   };
 }
 
-/** Give each partition its messages by span, its gaps, and the text that the filter searches. */
+/** Give each partition its messages by span and its gaps. */
 function withArrivals(partitions, arrivals, gaps) {
   const key = (topic, partition) => `${partition} ${topic}`;
   const counts = new Map(
@@ -42,7 +42,6 @@ function withArrivals(partitions, arrivals, gaps) {
   for (const row of partitions) {
     row.counts = counts.get(key(row.topic, row.partition)) ?? [];
     row.gaps = missing.get(key(row.topic, row.partition)) ?? [];
-    row.search = `${row.topic} ${visible(row.topic)} ${row.format}`.toLowerCase();
     row.findings = [];
   }
   return partitions;

@@ -64,7 +64,8 @@ class Pager {
 /**
  * A table. A column has a `label`, a `value` to sort by, and perhaps a `show` (a node or a text;
  * else the value), a `title` on hover, `help` on its heading, a `kind` ("number" or another
- * class), `isFixed` if nobody would sort by it. `detail` makes what an opened row shows.
+ * class), `isFixed` if nobody would sort by it. `detail` makes what an opened row shows;
+ * one that has `parts` shows these, as rows beneath it.
  */
 class Table {
   constructor({ caption, what, columns, rows, sort, isDown, detail, nameRow, pageSize, isOpen }) {
@@ -125,21 +126,25 @@ class Table {
   }
 
   draw() {
-    const by = this.columns.find((column) => column.label === this.sort);
-    const rows = by ? sorted(this.rows, by.value, this.isDown) : this.rows;
-    this.columns.forEach((column, place) => {
-      const order = column === by ? (this.isDown ? "descending" : "ascending") : null;
-      if (order) this.headings[place].setAttribute("aria-sort", order);
+    for (const [place, { label }] of this.columns.entries()) {
+      const order = this.isDown ? "descending" : "ascending";
+      if (label === this.sort) this.headings[place].setAttribute("aria-sort", order);
       else this.headings[place].removeAttribute("aria-sort");
-    });
-    this.body.replaceChildren(...this.pager.part(rows).flatMap((row) => this.#rowsOf(row)));
+    }
+    const rows = this.pager.part(this.#inOrder(this.rows));
+    this.body.replaceChildren(...rows.flatMap((row) => this.#rowsOf(row)));
     dropCharts();
+  }
+
+  #inOrder(rows) {
+    const by = this.columns.find((column) => column.label === this.sort);
+    return by ? sorted(rows, by.value, this.isDown) : rows;
   }
 
   #rowsOf(row) {
     const element = make(
       "tr",
-      { class: this.detail ? "opens" : null },
+      { class: this.detail ? (row.isPart ? "opens beneath" : "opens") : null },
       this.columns.map((column, place) => this.#cell(column, row, place)),
     );
     if (!this.detail) return [element];
@@ -149,30 +154,28 @@ class Table {
       "aria-label": `Details of ${this.nameRow(row)}`,
     });
     element.firstChild.prepend(button);
-    let opened = null;
+    const beneath = row.parts ? ".beneath, .detail" : ".detail";
     const turn = (isOpen) => {
       button.setAttribute("aria-expanded", String(isOpen));
       this.open[isOpen ? "add" : "delete"](row);
-      opened?.remove();
-      opened = isOpen ? this.#opened(row, button) : null;
-      if (!opened) button.removeAttribute("aria-controls");
-      if (opened && element.parentNode) element.after(opened);
-      dropCharts();
+      const opened = isOpen ? this.#opened(row) : [];
+      for (const one of opened) one.id ||= newId();
+      if (isOpen) button.setAttribute("aria-controls", opened.map(({ id }) => id).join(" "));
+      else button.removeAttribute("aria-controls");
+      return opened;
     };
-    button.addEventListener("click", () => turn(!opened));
-    turn(this.open.has(row));
-    return opened ? [element, opened] : [element];
+    button.addEventListener("click", () => {
+      while (element.nextSibling?.matches(beneath)) element.nextSibling.remove();
+      element.after(...turn(!this.open.has(row)));
+      dropCharts();
+    });
+    return [element, ...turn(this.open.has(row))];
   }
 
-  #opened(row, button) {
-    const id = newId();
-    button.setAttribute("aria-controls", id);
+  #opened(row) {
+    if (row.parts) return this.#inOrder(row.parts).flatMap((part) => this.#rowsOf(part));
     const inside = make("div", { class: "opened" }, this.detail(row));
-    return make(
-      "tr",
-      { class: "detail", id },
-      make("td", { colspan: this.columns.length }, inside),
-    );
+    return [make("tr", { class: "detail" }, make("td", { colspan: this.columns.length }, inside))];
   }
 
   #cell(column, row, place) {

@@ -116,10 +116,7 @@ function duration(seconds, parts = 2) {
 function utc(at) {
   const date = new Date(at * 1000);
   if (Number.isNaN(date.getTime())) return `${at} s since 1970`;
-  return `${date
-    .toISOString()
-    .replace("T", " ")
-    .replace(/(\.000)?Z$/, "")} UTC`;
+  return date.toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
 }
 
 /** Say how long before the report a moment was. */

@@ -1,6 +1,6 @@
-// The topics: their chart, the table of their partitions, and what an opened one shows.
+// The topics: their chart, their table with the partitions of each, and what an opened row shows.
 
-const ROWS = 100; // partitions at a time
+const ROWS = 100; // topics at a time
 
 // What becomes of messages: the field of a partition, and its name. The colours are in page.css.
 const RESULTS = [
@@ -39,9 +39,35 @@ function assignFindings(partitions, findings) {
   }
 }
 
+const delayOf = (row) => (row.is_archive ? null : row.delay_seconds);
+
+/** Return a row for each topic: its only partition, or one that has its partitions as `parts`. */
+function topicsOf(partitions) {
+  return [...grouped(partitions, (partition) => partition.topic)].map(([topic, parts]) => {
+    const row = parts.length > 1 ? wholeTopic(topic, parts) : parts[0];
+    row.search = `${topic} ${visible(topic)} ${row.format}`.toLowerCase();
+    return row;
+  });
+}
+
+/** Return what the partitions of a topic have together: sums, newest times, the largest delay. */
+function wholeTopic(topic, parts) {
+  const formats = new Set(parts.map((part) => part.format));
+  const findings = new Set(parts.flatMap((part) => part.findings));
+  const row = { topic, parts, format: [...formats].join(", "), findings: [...findings] };
+  const most = (value) => value(sorted(parts, value, true)[0]);
+  for (const field of ["messages", "rejected", "unprocessed", "missing_offsets"])
+    row[field] = total(parts, field);
+  for (const field of ["produced_at", "committed_at", "ingested_at", "processed_at"])
+    row[field] = most((part) => part[field]);
+  row.delay_seconds = most(delayOf);
+  for (const part of parts) part.isPart = true;
+  return row;
+}
+
 class Topics {
-  constructor(partitions) {
-    this.partitions = partitions;
+  constructor(topics) {
+    this.topics = topics;
     this.chart = new Chart("Messages that landed", 190);
     this.title = make("h3", { id: newId() });
     this.filter = make("input", {
@@ -52,15 +78,15 @@ class Topics {
     });
     this.isFlagged = make("input", { type: "checkbox", id: "flagged" });
     this.found = make("p", { class: "found", role: "status" });
-    this.none = note("No partition passes this filter.");
+    this.none = note("No topic passes this filter.");
     this.table = new Table({
-      caption: "Partitions of the topics",
-      what: "partitions",
-      columns: partitionColumns(),
-      rows: partitions,
+      caption: "Topics and their partitions",
+      what: "topics",
+      columns: topicColumns(),
+      rows: topics,
       sort: "Topic",
       pageSize: ROWS,
-      nameRow: (row) => `${shortened(visible(row.topic))}, partition ${row.partition}`,
+      nameRow: (row) => `${shortened(visible(row.topic))}, ${partsOf(row)}`,
       detail: partitionDetail,
     });
     this.filter.addEventListener("input", () => this.update());
@@ -93,27 +119,28 @@ class Topics {
     );
   }
 
-  /** Show the partitions that pass the filter, in the table and in the chart. */
+  /** Show the topics that pass the filter, in the table and in the chart. */
   update() {
     const text = this.filter.value.trim().toLowerCase();
     const isShown = (row) =>
       (!this.isFlagged.checked || row.findings.length) && (!text || row.search.includes(text));
-    const rows = this.partitions.filter(isShown);
-    const isAll = rows.length === this.partitions.length;
+    const rows = this.topics.filter(isShown);
+    const isAll = rows.length === this.topics.length;
     this.found.textContent = isAll
       ? ""
-      : `${count(rows.length)} of ${counted(this.partitions.length, "partition")}`;
+      : `${count(rows.length)} of ${counted(this.topics.length, "topic")}`;
     this.title.textContent = isAll
       ? "Messages over time, all topics"
-      : `Messages over time, ${counted(rows.length, "partition")} of the filter`;
+      : `Messages over time, ${counted(rows.length, "topic")} of the filter`;
     this.none.hidden = rows.length > 0;
     this.table.element.hidden = !rows.length;
     this.table.show(rows);
-    this.chart.show(spansOf(rows));
+    this.chart.show(spansOf(rows.flatMap((row) => row.parts ?? [row])));
   }
 
-  /** Show one topic only. */
+  /** Show one topic only, opened. */
   choose(topic) {
+    this.table.open.add(this.topics.find((row) => row.topic === topic));
     this.filter.value = topic;
     this.isFlagged.checked = false;
     this.update();
@@ -123,14 +150,16 @@ class Topics {
   }
 }
 
-function partitionColumns() {
+const partsOf = (row) =>
+  row.parts ? counted(row.parts.length, "partition") : `partition ${row.partition}`;
+
+function topicColumns() {
   const bad = (label, value, kind, help) => ({
     ...numberColumn(label, value, help),
     show: (row) => (value(row) ? make("span", { class: kind }, count(value(row))) : value(row)),
   });
   return [
     { ...nameColumn("Topic", (row) => row.topic), show: topicName },
-    numberColumn("Partition", (row) => row.partition),
     nameColumn("Format", (row) => row.format),
     numberColumn("Messages", (row) => row.messages, "Messages that came in, each counted once"),
     bad("Rejected", (row) => row.rejected, "is-bad", "Messages that are no result, with a reason"),
@@ -168,14 +197,17 @@ function partitionColumns() {
     ),
     delayColumn(
       "Delay",
-      (row) => (row.is_archive ? null : row.delay_seconds),
-      "From the commit of the latest change to its processing; not of messages from files",
+      delayOf,
+      "From the commit of the latest change to its processing, the largest of the partitions; " +
+        "not of messages from files",
     ),
   ];
 }
 
 function topicName(row) {
-  const name = nameOf(row.topic);
+  const name = row.isPart
+    ? `Partition ${row.partition}`
+    : [nameOf(row.topic), " ", row.parts ? make("span", { class: "parts" }, partsOf(row)) : null];
   if (!row.findings.length) return name;
   const flag = make(
     "span",
@@ -213,6 +245,7 @@ function partitionDetail(row) {
       ...kinds,
       ["Duplicates", count(row.duplicates)],
       ["Late changes", count(row.late_changes)],
+      ["Partition", row.partition],
       ["Offsets", offsets],
     ]),
     row.gaps.length ? gapsTable(row.gaps) : null,
@@ -249,7 +282,7 @@ function topicsSection() {
     return [
       note("No message has landed yet. `lakehouse ingest` or `lakehouse run` lands messages."),
     ];
-  const topics = new Topics(report.partitions);
+  const topics = new Topics(topicsOf(report.partitions));
   report.choose = (topic) => topics.choose(topic);
   topics.update();
   return [topics.element];
