@@ -63,6 +63,7 @@ bench: setup ## this project beside others, over the same bytes; BENCH="--messag
 screenshots: setup ## take the pictures of docs/images, of a lakehouse of the sample topics
 	python tests/support/browser.py
 	python docs/screenshots.py
+	python docs/recording.py
 
 lint: ## the checks that take a minute: names, format and types of Python, SQL
 	ruff check .

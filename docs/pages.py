@@ -16,7 +16,7 @@ from cdc_lakehouse.console.commands.pages import by_task, text_of
 
 ROOT = Path(__file__).parent.parent
 # Beside the pages that the navigation names.
-MORE = ("docs/decisions/*.md", "docs/images/*.png")
+MORE = ("docs/decisions/*.md", "docs/images/*.png", "docs/images/*.svg")
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#:\s]+)\)")
 
 
