@@ -1,4 +1,4 @@
-"""How functions of Arrow become functions of SQL."""
+"""Register functions of Arrow as functions of SQL."""
 
 from __future__ import annotations
 

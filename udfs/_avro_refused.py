@@ -1,4 +1,4 @@
-"""Why a value cannot be decoded, and what the Avro decoders remember from message to message."""
+"""Refusals of values that cannot be decoded, and what decoders remember between messages."""
 
 from __future__ import annotations
 

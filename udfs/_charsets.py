@@ -1,4 +1,4 @@
-"""The characters that MySQL, and some that Oracle and Java, mean by bytes in their charsets.
+"""Decode bytes of MySQL's character sets, and of some of Oracle's and Java's.
 
 A charset is what the database takes it for, not what Python knows by its name: the tables of one
 byte are those of MySQL's own share/charsets.

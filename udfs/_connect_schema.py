@@ -1,4 +1,4 @@
-"""A schema of Kafka Connect's AvroConverter: its data as JSON, the types of its columns."""
+"""A schema of Kafka Connect's AvroConverter: it gives data as JSON, and the types of columns."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class Token:
     word: str = ""
 
 
-# What a statement does stands at its beginning; one of many megabytes must not fill the memory.
+# The beginning of a statement says what it does; many megabytes of it must not fill the memory.
 MOST_CHARACTERS = 1_000_000
 # MySQL runs what is inside /*! */, MariaDB also /*M! */; no release has a number from 990000 on.
 _TOKEN = re.compile(

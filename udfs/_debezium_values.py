@@ -46,7 +46,7 @@ _DATE, _CLOCK = r"([+-]?[0-9]{4,9}-[0-9]{2}-[0-9]{2})", r"([0-9]{2}:[0-9]{2}:[0-
 _MOMENT = re.compile(rf"{_DATE}T{_CLOCK}(Z|[+-].*)")
 _ISO_DATE = re.compile(rf"{_DATE}Z")
 _ISO_TIME = re.compile(rf"{_CLOCK}Z")
-# What PostgreSQL's infinity is in milliseconds, microseconds and nanoseconds.
+# PostgreSQL's infinity in milliseconds, microseconds and nanoseconds.
 _ENDLESS = {
     3: {9223372036825200000, 9223372036825200, -9223372036832400000, -9223372036832400},
     6: {9223372036825200000, -9223372036832400000},

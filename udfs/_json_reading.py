@@ -1,4 +1,4 @@
-"""Read JSON so that nothing of it is lost: quickly where that is possible, slowly else."""
+"""Read JSON without losing anything: quickly where that is possible, else slowly."""
 
 from __future__ import annotations
 

@@ -92,8 +92,8 @@ def _short(value: Any) -> str:
     return json_text(value)[:50]
 
 
-# Of what `fit_document` returns, which has no numbers but integers.
-# What has no shape, like a fraction that no model reads, may be written anyhow.
+# Writes what `fit_document` returns, which has no numbers but integers.
+# Values without a shape, like a fraction that no model reads, may be written in any way.
 write = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), check_circular=False, default=str
 ).encode

@@ -46,7 +46,7 @@ def float_of_bytes(body: bytes, _kind: str) -> str:
     return float_text(struct.unpack("<f", body)[0], is_single=True)
 
 
-# What bytes of these would mean is not documented.
+# The meaning of bytes of these types is not documented.
 _NOT_BYTES = frozenset(
     (
         *("INTEGER", "LONG", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "BIT"),

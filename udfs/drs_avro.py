@@ -1,8 +1,8 @@
 """Decode records of Huawei DRS (Avro) into one flat row.
 
-`register` makes `decode_drs_avro(value binary, schema string)` a SQL function; `decode` is the
-same for one value in plain Python. DRS publishes its schema as an archive, so the file is the
-user's: whether its records are like those of DTS or of OceanBase, its fields tell.
+`register` makes `decode_drs_avro(value binary, schema string)` a SQL function; `decode` is the same
+for one value in plain Python. DRS publishes its schema as an archive, so users bring the file. Its
+fields tell whether its records are like those of DTS or of OceanBase.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ KEY = "LAKEHOUSE_HASH_KEY"
 STARTED_BY = "LAKEHOUSE_STARTED_BY"
 _MAP = pa.map_(pa.string(), pa.string())
 _IMAGES = pa.struct({"before": _MAP, "after": _MAP, "column_types": _MAP})
-# Of a map of Arrow: its names and values.
+# A map of Arrow: its names and values.
 Pairs = Sequence[tuple[str, str | None]]
 Protected = dict[str, Pairs | None]
 RETURN_TYPE = (

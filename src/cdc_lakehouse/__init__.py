@@ -1,1 +1,1 @@
-"""Ingest, Spark session and command line; what is done with the messages is the dbt project."""
+"""Ingest, Spark session and command line. The dbt project processes the messages."""

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """What a command ends with; two names of one code are one meaning for two kinds of commands."""
+    """The exit code of a command; two names of one code are its meanings for two command kinds."""
 
     DONE = 0
     IN_PART = 1  # what was left out has been named

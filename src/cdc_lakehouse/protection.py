@@ -1,7 +1,7 @@
-"""seeds/protected_columns.csv: which columns of the source are hashed, masked or dropped, where.
+"""seeds/protected_columns.csv: which source columns are hashed, masked or dropped, and where.
 
-The key of the hash is in the environment alone. What stands in statements, views and tables are the
-lines of the file, and the number of the key: from that nobody can tell the key.
+The key of the hash is in the environment alone. Statements, views and tables contain the lines of
+the file and a number of the key, from which nobody can tell the key.
 """
 
 import hmac

@@ -17,7 +17,7 @@ UNROUTED = "unrouted"
 EXTRACT_TOPIC, EXTRACT = "extract:", "full_extract"
 NAMES_IN_TOPIC = ("database", "schema", "table")
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
-# What a line says of the topic as a whole.
+# The columns of a line that concern the topic as a whole.
 NOT_OF_MESSAGES = ("source", "partitions", "idle_after")
 # What Java takes for a time zone beside the IANA's names: offsets, and names of three letters.
 OFFSET = re.compile(r"Z|(?:UTC|GMT|UT)?[+-](?:\d|0\d|1[0-8])(?::?[0-5]\d(?::?[0-5]\d)?)?")
@@ -84,7 +84,7 @@ class Route:
 
 
 COLUMNS = tuple(field.name for field in fields(Route) if field.default is MISSING)
-# What few formats ask for: a file without a line that needs them has no such columns.
+# Columns that few formats need: a file may leave them out.
 FURTHER_COLUMNS = tuple(field.name for field in fields(Route) if field.name not in COLUMNS)
 
 

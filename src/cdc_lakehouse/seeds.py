@@ -1,4 +1,4 @@
-"""CSV files of a project's seeds/, as the commands read them: all that is wrong is said at once."""
+"""Read the CSV files of a project's seeds/, and report all errors of a file at once."""
 
 import csv
 from collections.abc import Callable, Iterable

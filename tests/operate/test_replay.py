@@ -264,7 +264,7 @@ def test_filters_take_what_they_say(lake):
     )
     code, said, _ = lake.command("replay", "--reason", "unknown_delete_image", "--offsets", "-3")
     assert "1 messages replayed" in said
-    assert "3 messages are in line already" in said
+    assert "3 messages are requeued already" in said
     process(lake)
     assert results(lake) == WRONG | {
         ("images.things", "unknown_delete_image"): 1,
@@ -297,7 +297,7 @@ def test_a_killed_replay_beside_dbt_is_completed(lake, landing):
     code, said, _ = lake.command("replay", "--all")
 
     assert code == 0
-    if "are in line already" not in said:
+    if "are requeued already" not in said:
         assert "3 messages replayed." in said
         assert "Without a line in seeds/topics.csv, so unrouted now: nowhere." in said
     rows = audit(lake)

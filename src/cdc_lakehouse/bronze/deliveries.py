@@ -1,4 +1,4 @@
-"""What an ingest writes into bronze and asks of it: messages, files, gaps, and how far it is."""
+"""Write messages, files and gaps of an ingest to bronze, and read how far bronze is."""
 
 import json
 import re

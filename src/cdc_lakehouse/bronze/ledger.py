@@ -1,7 +1,7 @@
-"""Whether bronze.landed_files, the ledger of files, and bronze.messages have the same past.
+"""Check that bronze.landed_files, the ledger of files, has the same past as bronze.messages.
 
 An ingest records a batch of files in the ledger, then commits their messages. That commit notes the
-number of the batch and the ledger's commit that has recorded it.
+number of the batch and the ledger's commit that recorded it.
 """
 
 from collections import defaultdict

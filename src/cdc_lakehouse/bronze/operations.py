@@ -1,4 +1,4 @@
-"""Changes of messages that have landed: each is one commit of bronze.messages, with its audit."""
+"""Change messages that have landed: one commit of bronze.messages each, with its audit."""
 
 import getpass
 import json
@@ -37,7 +37,7 @@ AUDIT = "lakehouse operations"
 def reroute(spark: SparkSession, routes: Routes) -> Counter[tuple[str, str]]:
     """Give the unrouted messages whose topics have a route by now their format, in one commit.
 
-    Only who holds the lock `bronze` may.
+    The caller must hold the lock `bronze`.
 
     Returns:
         The number of messages by topic and format; where there are none, nothing is committed.
@@ -73,9 +73,9 @@ def put_in_line(
     began_at: datetime,
     selection: dict[str, Any],
 ) -> int:
-    """Change messages to the format of their topic in one commit, by which dbt reprocesses them.
+    """Requeue messages: one commit gives them the format of their topic, and dbt reprocesses them.
 
-    Only who holds the lock `bronze` may. All copies of an identity are changed.
+    The caller must hold the lock `bronze`. All deliveries of an identity are changed.
 
     Args:
         replayed: a temporary view of the messages' topic, partition and offset, each once.
@@ -119,8 +119,8 @@ def change_messages(
 ) -> int:
     """Run a statement that changes rows of bronze.messages in one commit, and record it.
 
-    Only who holds the lock `bronze` may. The commit itself carries what bronze.operations is to
-    say of it: where the process dies between the two, the next operation completes the record.
+    The caller must hold the lock `bronze`. The commit itself carries what bronze.operations will
+    say about it: if the process dies between the two, the next operation completes the record.
 
     Args:
         statement: an UPDATE or a MERGE that is known to change rows.

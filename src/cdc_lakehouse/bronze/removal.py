@@ -1,7 +1,7 @@
-"""Remove messages from bronze so that a kill loses no step, and that all stays accounted for.
+"""Remove messages from bronze: a kill loses no step, and every message stays accounted for.
 
-What is to be removed is written down first, as a file below LAKEHOUSE_DIR/removals that names no
-data subject; every later step may be done twice, and the file goes last.
+A removal is first written to a file below LAKEHOUSE_DIR/removals, which names no data subject.
+Every later step may be done twice. The file is deleted last.
 """
 
 import json
@@ -33,12 +33,12 @@ RUN = ["topic", "partition", "first_offset", "last_offset", "messages"]
 
 @dataclass
 class Removal:
-    """What one command removes.
+    """The record of what one command removes.
 
     `runs` are (topic, partition, first offset, last offset, messages), as `runs_of` finds them;
-    `rows` are identities of silver.events, `models` and `tests` what is rebuilt without them:
-    name, table. `cleaned` are the other tables that lose rows (what `Finder.remove` takes), with
-    `hashes` in the place of keys; `left` and `undecided` those that do not: table, why. `files`
+    `rows` are identities of silver.events. `models` and `tests` are rebuilt without them: name,
+    table. `cleaned` are the other tables that lose rows (what `Finder.remove` takes), with `hashes`
+    in the place of keys; `left` and `undecided` are those that do not: table, why. `files`
     delivered the messages.
     """
 
@@ -158,7 +158,7 @@ def removed_messages(spark: SparkSession) -> Counter[str]:
 
 
 def runs_of(spark: SparkSession, identities: DataFrame) -> list[list[Any]]:
-    """Return messages as runs: of the messages that bronze holds, none between two of a run stays.
+    """Return messages as runs: bronze holds no other message between two of the same run.
 
     Args:
         identities: topic, partition and offset of the messages.

@@ -16,9 +16,9 @@ from cdc_lakehouse.runtime.paths import warehouse_path
 from cdc_lakehouse.sql import identifier, quoted
 from cdc_lakehouse.storage.files import Location
 
-# What tells a message from all others, however often it is delivered.
+# The columns that identify a message, however often it is delivered.
 IDENTITY = ["topic", "partition", "offset"]
-# What a commit of bronze.messages says of itself if it brought messages alone, and none twice.
+# The user metadata of a commit that brought only messages to bronze.messages, none of them twice.
 EACH_ONCE = "each message of this commit comes once in it"
 HEADERS = "array<struct<key: string, value: binary>>"
 MESSAGES = "messages"

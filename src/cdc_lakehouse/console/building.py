@@ -1,6 +1,7 @@
-"""What `lakehouse run` says while dbt builds: a line for each node that has ended, and warnings.
+"""Print what `lakehouse run` shows while dbt builds: a line for each ended node, and warnings.
 
-dbt says twice as much: that a node begins, what it has found, and blank lines. Its log has all.
+dbt itself prints twice as much: the start of each node, what it found, blank lines. Its log has all
+of that.
 """
 
 import sys

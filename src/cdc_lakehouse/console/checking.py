@@ -1,4 +1,4 @@
-"""What `lakehouse report` and `lakehouse check` look at, write and print."""
+"""Look at a lakehouse for `lakehouse report` and `lakehouse check`, and write what they found."""
 
 import os
 import webbrowser

@@ -1,4 +1,4 @@
-"""The `lakehouse` command: its parser, and what its errors end with."""
+"""The `lakehouse` command: its parser, its errors and its exit codes."""
 
 import argparse
 import sys
@@ -64,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         options = _parser().parse_args(given)
     except _Misused as error:
-        # Who has asked for JSON gets it, though nobody knows which command was meant.
+        # A program that asked for JSON gets it, even if no command was recognized.
         Output("--json" in given).tell_error(str(error))
         raise SystemExit(Exit.NOTHING) from None
     with Output(getattr(options, "as_json", False)).opened() as output:
@@ -79,7 +79,7 @@ def _run(options: argparse.Namespace) -> Exit:
         sys.stdout.flush()
         return code
     except (LakehouseError, BrokenPipeError) as error:
-        # Of Spark, too, a broken pipe is an error in short; then Java has ended.
+        # Spark's broken pipe, after Java has ended, comes as a LakehouseError, too.
         is_broken_pipe = BrokenPipeError in (type(error), type(error.__context__))
         if is_broken_pipe and output.has_lost_its_reader():
             output.let_go()
@@ -97,7 +97,7 @@ def _run(options: argparse.Namespace) -> Exit:
 
 
 class _Misused(Exception):
-    """What is wrong with the arguments; the usage has been printed."""
+    """An error in the arguments; the usage has been printed."""
 
 
 class _Parser(argparse.ArgumentParser):

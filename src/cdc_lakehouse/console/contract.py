@@ -1,4 +1,4 @@
-"""What `lakehouse contract` reads of a project; it needs no Spark and waits for no run."""
+"""Read a project for `lakehouse contract`, without Spark and without waiting for a run."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What --json prints of the reports whose keys and rows are tuples: objects with names."""
+"""Turn reports whose keys and rows are tuples into objects with names, for --json."""
 
 from collections import Counter
 from typing import Any

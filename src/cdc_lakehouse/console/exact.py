@@ -1,4 +1,4 @@
-"""What JSON has of a value of Spark: numbers where they are exact, else texts."""
+"""Convert values of Spark to JSON: to numbers where these are exact, else to texts."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""What `lakehouse lineage` reads: the files that the last run of dbt left in its target folder."""
+"""Read for `lakehouse lineage` the files that the last run of dbt left in its target folder."""
 
 import json
 import os

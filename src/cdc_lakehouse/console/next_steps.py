@@ -1,4 +1,4 @@
-"""What a person can type next, in commands that work in the shell that they have."""
+"""Suggest what to type next, in commands that work in the user's shell."""
 
 import os
 import sys

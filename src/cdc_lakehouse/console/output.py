@@ -1,4 +1,4 @@
-"""Where a command says what it did: text for a person, or with --json documents for programs."""
+"""Print what a command did: text for a person, or with --json documents for programs."""
 
 import argparse
 import io

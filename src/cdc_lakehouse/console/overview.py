@@ -1,4 +1,4 @@
-"""The first look at a lakehouse: what fits a screen, and what to type next."""
+"""A first look at a lakehouse: what fits on a screen, and what to type next."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +35,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Topic:
-    """What came of a topic; `changed_at` is the latest commit in its source, UTC."""
+    """The results of a topic; `changed_at` is the latest commit in its source, UTC."""
 
     topic: str
     messages: int
@@ -54,7 +54,7 @@ class GoldTable:
 
 @dataclass
 class Overview:
-    """What there is; `problems` are what could not be looked at, and why."""
+    """All topics and gold tables; `problems` says what could not be looked at, and why."""
 
     messages: int  # rows of bronze.messages
     events: int  # rows of silver.events

@@ -1,4 +1,4 @@
-"""What the next run of a table would do: which statements, over which versions, and why."""
+"""Find what the next run of a table would do: its statements, the versions it reads, and why."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -47,7 +47,7 @@ class ShownStep:
 
 @dataclass(frozen=True)
 class TablePlan:
-    """What the next run of a table would do.
+    """The plan of the next run of a table.
 
     Attributes:
         why: what kind of run it is, and why.

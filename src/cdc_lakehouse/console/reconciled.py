@@ -1,4 +1,4 @@
-"""What a person reads about a full extract of a table."""
+"""Describe a full extract of a table for a person."""
 
 from cdc_lakehouse.console.text_table import text_table
 from cdc_lakehouse.operate.reconcile.compare import Comparison

@@ -1,4 +1,4 @@
-"""What a run tells the person at the keyboard."""
+"""Describe the result of a command for the person at the keyboard."""
 
 from collections import Counter
 
@@ -128,7 +128,7 @@ def replay_text(replay: Replay) -> str:
         lines.append(f"Without a line in seeds/topics.csv, so unrouted now: {', '.join(unrouted)}.")
     if replay.in_line:
         lines.append(
-            f"{replay.in_line:,} messages are in line already: `dbt build` processes them."
+            f"{replay.in_line:,} messages are requeued already: `dbt build` processes them."
         )
     if replay.gone:
         lines.append(f"{replay.gone:,} messages cannot be replayed: bronze no longer holds them.")

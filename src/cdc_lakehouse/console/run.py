@@ -34,7 +34,7 @@ Landed = IngestReport | KafkaReport
 
 @dataclass(frozen=True)
 class Node:
-    """What became of a seed, a model or a test of dbt."""
+    """The result of a seed, a model or a test of dbt."""
 
     name: str
     resource_type: str
@@ -45,14 +45,14 @@ class Node:
 
 @dataclass
 class RunReport:
-    """What a run did.
+    """The result of a run.
 
     Attributes:
-        exit_code: DONE, or IN_PART, and then what was not done has been said.
+        exit_code: DONE; or IN_PART, after the run has said what was not done.
         ingest: what has landed; None if the messages land elsewhere.
         nodes: what dbt has built and tested.
         problem: why nothing was built, or dbt stopped.
-        overview: what came out, if that is wanted.
+        overview: a look at the tables afterwards, if that is wanted.
     """
 
     exit_code: Exit = Exit.DONE
@@ -93,7 +93,7 @@ def run(
     Raises:
         LakehouseError: nothing was done.
     """
-    # Of Kafka it is not known before; the first run reads all that there is.
+    # Kafka does not tell it beforehand; the first run reads all that Kafka has.
     to_land = bytes_to_land(path) if path else 0
     is_first = not is_table(warehouse_path("bronze", "messages"))
     report = RunReport()

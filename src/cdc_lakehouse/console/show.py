@@ -1,4 +1,4 @@
-"""The answers to queries: as a table, as CSV, or as what JSON has of the values."""
+"""Answer queries with a table, with CSV or with JSON."""
 
 import re
 from collections.abc import Iterator, Sequence

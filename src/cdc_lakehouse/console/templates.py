@@ -1,4 +1,4 @@
-"""Files that a command writes for a person: copies of templates, with names of the person's own."""
+"""Copy templates into the project of a person, with names that the person chose."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What `lakehouse timings` prints."""
+"""Find and print the timings for `lakehouse timings`."""
 
 from cdc_lakehouse.console.text_table import text_table
 from cdc_lakehouse.errors import LakehouseError

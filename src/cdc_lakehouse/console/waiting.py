@@ -1,4 +1,4 @@
-"""Wait until a source is complete, by what the runs leave beside silver.complete_until."""
+"""Wait until a source is complete: runs note that in a file beside silver.complete_until."""
 
 import time
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ BETWEEN = 2.0  # seconds from one look to the next
 
 @dataclass(frozen=True)
 class Reached:
-    """How far a source is, and whether that is far enough."""
+    """Up to where a source is complete, and whether that is far enough."""
 
     row: Complete
     until: datetime | None

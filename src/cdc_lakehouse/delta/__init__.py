@@ -1,1 +1,1 @@
-"""What only Delta knows: its log, its files, the columns of its tables."""
+"""Read and write what only Delta knows: its log, its files, the columns of its tables."""

@@ -1,7 +1,7 @@
-"""Append rows to a Delta table in two steps: its files are written and looked at, then committed.
+"""Append rows to a Delta table in two steps: write and examine the files, then commit them.
 
-What a row is may hang on the other rows of a commit. To ask for it within the query that makes the
-rows would send all of them through a shuffle.
+A column of a row, such as `is_duplicate`, may depend on other rows of the same commit. Computing it
+in the query that makes the rows would send all of them through a shuffle.
 """
 
 import time
@@ -19,9 +19,9 @@ from cdc_lakehouse.storage.files import Location
 
 
 class Append:
-    """Files in the folder of a table that are no part of it before `commit`.
+    """Files in the folder of a table, which are no part of the table before `commit`.
 
-    Whoever is killed before that leaves files that VACUUM deletes, as every write does.
+    A process that is killed before that leaves files that VACUUM deletes, as after any write.
     """
 
     def __init__(self, spark: SparkSession, path: Location) -> None:

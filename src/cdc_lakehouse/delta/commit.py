@@ -61,7 +61,7 @@ def settings_of_transaction(
 
 @contextmanager
 def set_for_one_statement(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    """Let what runs inside have the settings, and what comes after it those from before."""
+    """Apply settings to what runs inside, and give back the earlier ones afterwards."""
     before = {name: spark.conf.get(name, None) for name in values}
     try:
         for name, value in values.items():

@@ -1,4 +1,4 @@
-"""Whether the change data feed of a Delta table can still be read, by its log and its files."""
+"""Tell from log and files whether the change data feed of a Delta table can still be read."""
 
 from urllib.parse import unquote
 

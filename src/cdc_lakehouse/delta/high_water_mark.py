@@ -1,4 +1,4 @@
-"""How far a table has read its source: a version of the source, packed into a transaction number.
+"""Pack how far a table has read its source, a version of that, into a transaction number.
 
 Delta commits the number of a transaction together with the rows, so the two never differ.
 """

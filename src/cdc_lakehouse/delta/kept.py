@@ -1,7 +1,8 @@
-"""The tables in which summaries keep what they have summed up of another table.
+"""The tables in which summaries keep their sums of another table.
 
-What they keep holds as long as rows are only appended there. Who changes or removes rows lets them
-forget first: a summary that keeps nothing reads all, and is right at any moment.
+Kept sums are right as long as rows are only appended to that table. Code that changes or removes
+rows empties the kept tables first: a summary that keeps nothing reads everything, and so is always
+right.
 """
 
 from pyspark.sql import SparkSession

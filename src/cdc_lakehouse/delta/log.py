@@ -1,4 +1,4 @@
-"""What Delta's log says of a table, without a query."""
+"""Read what Delta's log says about a table, without a query."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -64,8 +64,8 @@ def last_checksum(path: Location) -> dict[str, Any] | None:
     It takes no Spark.
 
     Returns:
-        None if the commit has none that can be read; whoever was killed has written none. One that
-        another commit of the same number has left, which was taken away, does not count.
+        None if the commit has no checksum that can be read; a killed process has written none. The
+        checksum of a former commit with the same number does not count.
     """
     commit = _last_commit(path)
     if commit is None:
@@ -85,7 +85,7 @@ def last_transactions(path: Location) -> dict[str, int] | None:
 
 
 def bytes_since(path: Location, version: int | None) -> int | None:
-    """Return how many bytes of files have come after `version` of a table; None of it is all.
+    """Return how many bytes of files have come after `version` of a table; None counts all.
 
     Returns:
         None if that is not known without Delta: a commit is not there, or has no checksum.
@@ -166,7 +166,7 @@ def earliest_version(path: Location) -> int | None:
 def is_table(path: Location) -> bool:
     """Tell whether the folder holds a Delta table.
 
-    It does not while its first commit is not made, or if that was killed.
+    It does not before its first commit is made, or if that commit was killed.
     """
     return _last_commit(path) is not None
 

@@ -1,9 +1,9 @@
 """The past of a table, by its log: the commits that its rows came through, and what it has read.
 
-A number of a commit tells nothing of a table that was restored, copied back or made again: another
-commit may have it. So who notes the number notes the identifier that Delta gave that commit, too.
-RESTORE takes rows back but leaves the transactions of the commits that it undoes
-(delta-io/delta#1813): how far a table has read is what its rows came through.
+A commit number proves nothing after a restore, a copy or a rebuild: another commit may have the
+same number. So code that notes a number also notes the identifier that Delta gave that commit.
+RESTORE takes rows back but keeps the transactions of the commits that it undoes
+(delta-io/delta#1813). So only the commits that the rows came through tell how far a table has read.
 """
 
 import json
@@ -26,7 +26,7 @@ from cdc_lakehouse.delta.log import (
 )
 from cdc_lakehouse.storage.files import Location
 
-# What a commit keeps, as its user metadata, of the sources that the table has read.
+# The name in a commit's user metadata for what the table has read of its sources.
 READ = "cdc_lakehouse.read"
 
 
@@ -39,29 +39,29 @@ class Commit:
 
     @cached_property
     def info(self) -> dict[str, Any]:
-        """What Delta says of the commit."""
+        """Delta's own description of the commit."""
         return next(self._actions("commitInfo"), {})
 
     @property
     def identifier(self) -> str | None:
-        """What tells it from every other commit of its number."""
+        """The identifier that tells it from every other commit of its number."""
         return self.info.get("txnId")
 
     @property
     def is_restore(self) -> bool:
-        """Whether it has given the table the rows of an earlier version."""
+        """Whether the commit gave the table the rows of an earlier version."""
         return '"RESTORE"' in self.text and self.info.get("operation") == "RESTORE"
 
     @property
     def user_metadata(self) -> str | None:
-        """The text that whoever made it gave it."""
+        """The text that its writer gave it."""
         return self.info.get("userMetadata")
 
     def mark(self, source: str, newest: int) -> "Mark | None":
-        """Return what it has noted of a source; None if nothing.
+        """Return what the commit has noted of a source; None if nothing.
 
-        It may say again what an earlier one has noted, before that leaves the log. That holds if no
-        other has noted more meanwhile.
+        A commit may repeat what an earlier one has noted, before that one leaves the log. The
+        repetition counts if no commit in between has noted more.
 
         Args:
             newest: the greatest number that the log has of the source.
@@ -149,7 +149,7 @@ def identifier_of(path: Location, version: int) -> str | None:
 def why_not_of_past(path: Location, version: int, identifier: str | None) -> str | None:
     """Return what was found of a table if its rows did not come through a commit; None if they did.
 
-    What the log no longer tells is believed.
+    If the log no longer tells, the commit is believed.
 
     Args:
         identifier: that of the commit; None if it is not known.
@@ -173,10 +173,11 @@ def why_not_of_past(path: Location, version: int, identifier: str | None) -> str
 
 
 def keeps_rows_since(path: Location, version: int, identifier: str | None = None) -> bool:
-    """Tell whether no commit after one of a table can have taken rows away, or put any back.
+    """Tell whether no commit after `version` of a table can have removed rows, or put any back.
 
-    DELETE, MERGE, RESTORE and a rebuild may have; compaction has not. It has if that is not known:
-    the table is not as far as that, a commit has been removed, or that one is another by now.
+    DELETE, MERGE, RESTORE and a rebuild can; compaction cannot. If it is not known, the answer is
+    no: the table has not come so far, a commit has been removed, or `version` is another commit
+    now.
 
     Args:
         identifier: that of the commit `version`; None if it is not known.
@@ -221,13 +222,13 @@ class Mark:
         return version_of(self.number) if self.number >= 0 else None
 
     def is_at(self, other: "Mark") -> bool:
-        """Whether it stands for the commit that another does, as far as is known."""
+        """Whether both marks stand for the same commit, as far as is known."""
         is_other = None not in (self.source, other.source) and self.source != other.source
         return self.version == other.version and not is_other
 
     @property
     def went_back(self) -> bool:
-        """Whether a RESTORE has taken back rows with which the table had read further."""
+        """Whether a RESTORE has taken back rows that had read further."""
         return self.number != self.newest
 
 
@@ -268,7 +269,7 @@ def note_of(noted: Mapping[str, tuple[int, str | None]]) -> str:
 
 
 def read_note(user_metadata: str | None) -> Noted:
-    """Return what `note_of` was given, also behind other words; nothing of any other text."""
+    """Return what `note_of` was given, also behind other words; nothing for any other text."""
     try:
         _, begin, rest = (user_metadata or "").partition("{")
         noted = json.loads(begin + rest)[READ]
@@ -278,9 +279,9 @@ def read_note(user_metadata: str | None) -> Noted:
 
 
 def note_again(path: Location) -> str | None:
-    """Return what the next commit of a table may say again of what it has read; None if nothing.
+    """Return the note that the next commit of a table should repeat; None if there is none.
 
-    So it stays known when the commit that has noted it leaves the log.
+    So it stays known what the table has read when the commit that noted it leaves the log.
     """
     newest = last_transactions(path) or {}
     marks = {source: mark_of_rows(path, source, number) for source, number in newest.items()}

@@ -19,7 +19,7 @@ NUMBERED = re.compile(r"\.?([0-9]{20})\.")
 
 
 def purge(spark: SparkSession, table: str) -> None:
-    """Leave of a Delta table what its latest version shows, and nothing else, on disk.
+    """Delete from disk all of a Delta table that its latest version does not show.
 
     Nobody may write the table or read an earlier version of it meanwhile: the caller holds locks.
 
@@ -41,7 +41,7 @@ def purge(spark: SparkSession, table: str) -> None:
         spark.sql(f"vacuum {table} retain 0 hours")
     last = _shorten_log(spark, folder)
     if FEED in properties:
-        # Who has read all before can go on after what was done here, which changed no row.
+        # A consumer that has read all before can go on after these commits, which changed no row.
         spark.sql(f"alter table {table} set tblproperties ('{PURGED}' = '{before} {last}')")
     kept_for = properties.get(KEPT_FOR)
     with set_for_one_statement(spark, {USER_METADATA: note} if note else {}):
@@ -69,7 +69,7 @@ def _shorten_log(spark: SparkSession, table: Location) -> int:
         number = NUMBERED.match(path.name)
         if number and int(number[1]) < latest.version():
             path.unlink()
-    # What Java remembers of the log may speak of files that are gone.
+    # The log that Java remembers may name files that are gone.
     jvm_of(spark).org.apache.spark.sql.delta.DeltaLog.clearCache()
     version: int = latest.version()
     return version

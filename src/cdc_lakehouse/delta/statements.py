@@ -81,10 +81,10 @@ def add_columns(table: str, columns: Sequence[Definition], added: Collection[str
 
 
 def hold_to_constraints(table: str, columns: Iterable[Definition]) -> list[str]:
-    """Return the statements that hold a table that is there to what its columns have to be.
+    """Return the statements that hold an existing table to the constraints of its columns.
 
-    Delta lets no column that may be null become one that may not; a check says the same. A
-    constraint of another type is that of nobody here: see `constraints_without_effect`.
+    Delta cannot make a nullable column not nullable, so a check does. Constraints of other types
+    have no effect here: see `constraints_without_effect`.
     """
     return [
         f"alter table {table} add constraint {_constraint(column, place)}"
@@ -105,9 +105,9 @@ def constraints_without_effect(columns: Iterable[Definition]) -> list[str]:
 
 
 def drop_columns(table: str, columns: Iterable[str]) -> list[str]:
-    """Return the statements that take columns out of a table, and rewrite no file of it.
+    """Return the statements that drop columns of a table without rewriting its files.
 
-    Delta has to map names to columns of files for it, which readers have to know of.
+    For this, Delta has to map names to columns of files, which readers have to support.
     """
     return [
         set_properties(table, {"delta.columnMapping.mode": "name"}),

@@ -1,4 +1,4 @@
-"""The least and the greatest values that Delta keeps of the columns of each file of a table."""
+"""Compare the least and the greatest values that Delta keeps for the columns of each file."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,9 +24,9 @@ class Extent:
 
 
 def extent_of(file: Mapping[str, Any], columns: Iterable[str]) -> Extent | None:
-    """Return the extent of a file that Delta's log names; None if it has no statistics of one.
+    """Return the extent of a file that Delta's log names; None if a column has no statistics.
 
-    Nor has a column statistics that is null in all rows.
+    A column that is null in all rows has none either.
     """
     try:
         kept = json.loads(file["stats"])

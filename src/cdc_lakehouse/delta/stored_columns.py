@@ -1,4 +1,4 @@
-"""How a stored table gets the columns of a contract that has changed."""
+"""Decide how a stored table gets the columns of a contract that has changed."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping

@@ -1,1 +1,1 @@
-"""What a run of a model decides, in Python; the macros render its SQL."""
+"""Decide in Python what a run of a model does; the macros of `engine/sql` render its SQL."""

@@ -1,6 +1,7 @@
-"""What of a stored table changes in place: how it is arranged, and the comments of its columns.
+"""Change a stored table in place: how its files are arranged, and the comments of its columns.
 
-Read it from the table, read it from the model: the difference is a statement.
+Each property is read from the table and from its model. If they differ, a statement alters the
+table.
 """
 
 import json

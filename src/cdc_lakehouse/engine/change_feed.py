@@ -1,7 +1,7 @@
 """The change feed of a gold table: what its plain table keeps for it, and what a consumer reads.
 
-It is Delta's change data feed of gold_plain.<name>. A run writes there only rows that differ, so
-that a rebuild or a duplicate is no change.
+It is Delta's change data feed of gold_plain.<name>. A run writes only rows that differ there, so a
+rebuild or a duplicate is no change.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from cdc_lakehouse.sql import quoted
 # The properties of a plain table that has a feed, beside the feed's name: Delta's own, and the
 # columns that tell its rows apart.
 ENABLED, IDENTITY = "delta.enableChangeDataFeed", "cdc_lakehouse.feed_identity"
-# What tells versions of a row apart: the message of each.
+# The columns that tell versions of a row apart: the message of each.
 PLACE = ("_topic", "_partition", "_offset", "_row_number")
 ORDER = ("_sequence", "_partition", "_offset", "_row_number")
 
@@ -56,12 +56,12 @@ class FeedRows:
 
     @property
     def identity(self) -> str:
-        """What no two rows of the table have in common, as one value."""
+        """The columns that identify a row of the table, as one value."""
         return f"struct({names(self._identity)})"
 
     @property
     def identity_names(self) -> str:
-        """The names of these columns."""
+        """The names of the columns that identify a row."""
         return names(self._identity)
 
     def is_that_of(self, row: str) -> str:
@@ -88,7 +88,7 @@ class FeedRows:
         return ", ".join(ORDER)
 
     def values(self, row: str) -> str:
-        """What a row says but for the message that it comes from, as one value."""
+        """The columns of a row, except those about its message, as one value."""
         compared = [c for c in self.columns if c.name not in CHANGE_COLUMNS and c != IS_DELETED]
         said = [column.comparable(row) for column in compared]
         if IS_DELETED in self.columns:
@@ -170,12 +170,12 @@ class FeedReading:
 
     @property
     def rows_as_they_are(self) -> str:
-        """The table after the last commit, which a later one does not alter."""
+        """The table as of its last commit; a later commit does not alter that."""
         return self.table if self.kind == "nothing" else f"{self.table} version as of {self.last}"
 
     @property
     def feed_name(self) -> str:
-        """What a consumer keeps beside the commit, as a text in SQL."""
+        """The text that a consumer keeps beside the commit, as a literal of SQL."""
         return quoted(self.text)
 
     @property

@@ -1,4 +1,4 @@
-"""What Delta's log and Spark say of the change log, and of what is new for it."""
+"""Ask Delta's log and Spark about the change log, and about the messages that are new to it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -251,7 +251,7 @@ def count_processed(
 
 
 def earlier_duplicates(rows: Iterable[Any], known: LatestChanges) -> str | None:
-    """Return the condition on rows of earlier runs that one of this run may be a duplicate of them.
+    """Return the condition on rows of earlier runs of which a row of this run may be a duplicate.
 
     Args:
         rows: those that `count_processed` returns.

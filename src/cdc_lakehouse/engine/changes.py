@@ -1,4 +1,4 @@
-"""What a run of a gold table is about to write."""
+"""The changes that a run of a gold table writes: how many, of which kinds, and of which keys."""
 
 import json
 import re
@@ -22,23 +22,23 @@ WITH_STATISTICS = re.compile("tinyint|smallint|int|bigint|decimal|string|date|ti
 
 @dataclass(frozen=True)
 class NewChanges:
-    """What silver has for a gold table, counted by source table: those that its model can read."""
+    """The changes in silver for a gold table, counted by source table."""
 
     tables: tuple[TableChanges, ...] = ()
 
     @property
     def most(self) -> int:
-        """The most changes that can be new; none says that silver need not be read."""
+        """An upper bound of the new changes. If it is 0, the run does not read silver."""
         return sum(each.changes for each in self.tables)
 
     @property
     def has_updates(self) -> bool:
-        """Whether some are of rows that were there, or inserts that may be of such."""
+        """Whether some change existing rows, or are inserts that may do so."""
         return any(each.updates for each in self.tables)
 
     @property
     def has_pairs(self) -> bool:
-        """Whether some are of before/after pairs: updates that came as two messages."""
+        """Whether some belong to before/after pairs: updates that came as two messages."""
         return any(each.pairs for each in self.tables)
 
     @property

@@ -1,4 +1,4 @@
-"""The columns of a gold table and of what is stored for it, and how SQL names them."""
+"""The columns of a gold table and of its stored table, and their names in SQL."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,7 +12,7 @@ from cdc_lakehouse.sql import identifier, quoted
 PROBLEMS = "array<struct<column: string, code: string, text: string>>"
 NO_PROBLEMS = f"cast(array() as {PROBLEMS})"
 
-# What every gold row says of the change that it comes from.
+# The columns of every gold row that describe the change that it comes from.
 CHANGE_COLUMNS = {
     "_sequence": "string",
     "_committed_at": "timestamp",
@@ -50,7 +50,7 @@ IDENTITY = (
     *("_topic", "_partition", "_offset", "_row_number"),
     *("_sequence", "_fingerprint", "_committed_at"),
 )
-# What a history knows of each change beside it: the time in which it was true.
+# The further columns of a history: the time in which each change was true.
 VERSION_COLUMNS = {
     "valid_from": "timestamp",
     "valid_to": "timestamp",
@@ -99,7 +99,7 @@ class Column:
 
     @property
     def is_value(self) -> bool:
-        """Whether the model fills it; the others tell of the change."""
+        """Whether the model fills it; other columns describe the change."""
         return not self.name.startswith("_")
 
     @property

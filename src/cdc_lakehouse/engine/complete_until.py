@@ -13,7 +13,7 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.sql import quoted
 
 TABLE = "silver.complete_until"
-# What a run leaves beside the table: whoever waits for a source needs no Spark to read it.
+# The file that a run leaves beside the table: a command that waits reads it without Spark.
 FILE = "_complete_until.json"
 
 COLUMNS = {
@@ -151,7 +151,7 @@ class OpenGroup:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the changes of a source were asked, and what of them is not complete.
+    """The result of the last query of a source's changes: which of them are not complete.
 
     Attributes:
         bound, heard: as of a source.
@@ -168,7 +168,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class State:
-    """What a run has left: the rows of a version of the table, and what they are made of.
+    """The state that a run has left: the rows of a version of the table, and what they come from.
 
     Attributes:
         events: the version of the change log.

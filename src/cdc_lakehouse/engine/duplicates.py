@@ -1,7 +1,7 @@
-"""Which row changes are duplicates: the same content at the same place, delivered again.
+"""Mark the row changes that are duplicates: the same content at the same place, delivered again.
 
-Of a change and its duplicates one delivery is none, the first that silver has. What is decided of a
-row is written with it, so that whoever reads the changes compares nothing.
+The first delivery that silver reads is the change; later ones are duplicates. The mark is written
+with the row, so that readers of the changes compare nothing.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ COLUMN = "is_duplicate"
 UNMARKED = "cdc_lakehouse.has_unmarked_duplicates"
 PLACE = f"{COLUMNS}, sequence, operation"
 ROW = ["topic", "partition", "offset", "row_number"]
-# Of more source tables than these, one range of the log is read for all.
+# Above so many source tables, one range of the log is read for all.
 MANY_TABLES = 64
 
 
@@ -82,7 +82,7 @@ def marking(table: str) -> str:
 def reach(
     first: Mapping[Source, str], last: Mapping[Source, str], known: Mapping[Source, str]
 ) -> str | None:
-    """Return the condition on a row of earlier runs that new changes may be duplicates of it.
+    """Return the condition on rows of earlier runs of which new changes may be duplicates.
 
     Args:
         first, last: the least and the greatest `sequence` of the new changes of each source table.

@@ -1,13 +1,13 @@
 """The place of a full extract among the changes of its table.
 
 An extract says what a table held at a moment; a change says its position in the source's log. Only
-the times of commits join the two. The place of an extract is right behind the last change of the
-table that was committed before the moment, and before the first that was not: a change that may
-have been committed later, as its time tells or as its position does, comes after the extract. So
-the place depends on which changes there are, not on the order in which they and the extract came.
+commit times connect the two. The place of an extract is just before the first change, by position,
+that was not committed before the moment; if there is no such change, it is after the last one. So
+the place depends on which changes there are, not on the order in which they and the extract
+arrived.
 
-A late change may move it. Silver then gives the rows of the extract their new place before it has
-the change, and the gold tables of that table are rebuilt, as after a replay.
+A late change may move the place. Silver then gives the rows of the extract their new place before
+it has the change, and the gold tables of that table are rebuilt, as after a replay.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,7 +62,7 @@ class Extract:
 
     @property
     def key(self) -> Key:
-        """What tells it from all other extracts."""
+        """The topic and partition, which identify an extract."""
         return self.topic, self.partition
 
     @property
@@ -93,8 +93,7 @@ def query_of_known(events: str, without: str | None = None) -> str:
 def query_of_places(extracts: Sequence[Extract], changes: str, names_of_dropped: str) -> str:
     """Return the query of the places of extracts: topic, partition, place.
 
-    Rows of a full load do not end what is before an extract: they were read, and often all have
-    the first place.
+    Snapshot rows do not bound an extract: they have no commit order, and often all sort first.
 
     Args:
         changes: the query of all changes, as `COLUMNS_OF_CHANGES` of the change log.
@@ -127,7 +126,8 @@ def query_of_places(extracts: Sequence[Extract], changes: str, names_of_dropped:
 def query_of_movable(extracts: Sequence[Extract], changes: str, names_of_dropped: str) -> str:
     """Return the query of the extracts that new changes can move: topic, partition.
 
-    Those of which one was committed before the moment and stands behind the place, or the reverse.
+    A change moves an extract if it was committed before the moment and sorts behind the place, or
+    the reverse.
     """
     return f"""
     with extracts as ({_rows_of(extracts)}),

@@ -1,4 +1,4 @@
-"""The names that a project cannot change: by them the engine, the views and the report read."""
+"""The names that a project cannot change: engine, views and report read tables by them."""
 
 from collections.abc import Iterable
 from typing import Any, Protocol

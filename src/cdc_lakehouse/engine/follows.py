@@ -19,7 +19,7 @@ from cdc_lakehouse.engine.change_feed import FeedReading
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.sql import identifier
 
-# What a query has that is no name of a table: texts and notes.
+# The parts of a query that cannot name a table: texts and comments.
 NO_NAME = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|--[^\n]*|/\*.*?\*/"""
 
 
@@ -70,7 +70,7 @@ class Mart:
 
     @property
     def definition(self) -> str:
-        """A name of what decides its rows, but for the rows of the gold tables."""
+        """A name of all that decides its rows, except the rows of the gold tables."""
         types = {name: column.get("data_type") for name, column in self.columns.items()}
         tables = [[each.name, dict(each.columns)] for each in self.followed]
         text = json.dumps([self.sql, self.key, tables, types, self.cluster_by])
@@ -86,12 +86,12 @@ class Mart:
         return names(self.key, f"{row}.")
 
     def listed(self, columns: Sequence[str], template: str) -> str:
-        """What SQL says of columns, each in the place of `{0}` in a template."""
+        """The columns in SQL, each in the place of `{0}` in a template."""
         return ", ".join(template.format(identifier(column)) for column in columns)
 
     @property
     def clauses(self) -> str:
-        """What the statement that makes the table says beside its rows."""
+        """The clauses of the statement that makes the table, besides its query."""
         return settings({}, self.cluster_by)
 
     @property
@@ -147,7 +147,7 @@ def query_of_feeds(mart: Mart, readings: Mapping[str, FeedReading]) -> str:
 
 @dataclass(frozen=True)
 class Read:
-    """What the rows of a mart are made of: its definition, and how far it has read each feed.
+    """What a mart has read: its definition then, and a position in each feed.
 
     Attributes:
         positions: by the names of gold models a commit of the feed and what `FeedReading.text`
@@ -173,7 +173,7 @@ class Read:
 
     @property
     def text(self) -> str:
-        """What a commit notes."""
+        """The text that a commit notes."""
         return json.dumps([self.definition, self.positions])
 
     def since(self, followed: Followed) -> dict[str, Any] | None:

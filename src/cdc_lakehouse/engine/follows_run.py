@@ -1,4 +1,4 @@
-"""A run of a mart that follows gold tables: what is done in which order."""
+"""The steps of a run of a mart that follows gold tables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ QUERY, SOURCE = "mart_query", "cdc_lakehouse.follows"
 
 @dataclass(frozen=True)
 class MartRun:
-    """What a run does with a mart.
+    """A run of a mart that follows gold tables.
 
     Attributes:
         mark: what the rows of the mart note of an earlier run.

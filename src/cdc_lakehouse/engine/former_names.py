@@ -1,8 +1,7 @@
 """Columns that the source has renamed: an image has each under its newest name or a former one.
 
-`row_images` gives a model images that have the newest names, so that nothing after it knows others.
-An image that has several names of a column keeps the newest for it: another column has taken the
-former one.
+`row_images` gives a model images with the newest names, so later steps need no others. If an image
+has several names of a column, its newest name counts: another column has taken the former one.
 """
 
 from collections.abc import Iterable, Sequence

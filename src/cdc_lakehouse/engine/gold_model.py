@@ -1,4 +1,4 @@
-"""What a gold model says, and the SQL that its columns, its key and its options make."""
+"""A gold model: what its files say, and the SQL made from its columns, its key and its options."""
 
 import hashlib
 import json
@@ -37,7 +37,7 @@ class GoldModel:
         key_names: the columns of its key, in the order of its YAML.
         columns: those that a change fills; `stored` are all of the stored table.
         protected: the lines of seeds/protected_columns.csv that can be of its source tables.
-        row_rules: what is decided of a merged row when it is read; the table does not hang on it.
+        row_rules: rules and derived columns, which views apply. The stored table needs neither.
         source_names: those that its row_images() is given; it may name its tables otherwise.
     """
 
@@ -56,7 +56,7 @@ class GoldModel:
     def definition(self) -> str:
         """A name for all that decides what the table holds.
 
-        Notes in the SQL, blanks and line ends do not, nor how its rows are arranged.
+        Comments and white space in the SQL do not, nor does the arrangement of its files.
         """
         lines = [line for line in self.sql.splitlines() if not line.strip().startswith("--")]
         words = [word for line in lines for word in line.split()]
@@ -125,13 +125,13 @@ class GoldModel:
 
     @property
     def complete_names(self) -> str:
-        """The same of the last change of each key before a moment, at which it is current."""
+        """The same for the last change of each key before a moment: it is current there."""
         then = {"valid_to": "cast(null as timestamp) as ", "is_current": "true as "}
         return ", ".join(then.get(c.name, "") + self.parts.shown(c) for c in self._shown)
 
     @property
     def unmerged_names(self) -> str:
-        """The columns of its query that are not of a row: what the merge reads of a change."""
+        """The columns of its query that only the merge reads."""
         return "_image, _is_whole, _is_replaced" + (f", {KNOWN_AT}" if self.is_history else "")
 
     @property
@@ -178,7 +178,7 @@ class GoldModel:
 
     @property
     def change(self) -> str:
-        """What a row says of its change, without its problems."""
+        """The columns of a row that describe its change, without its problems."""
         return listed(self._of_change, lambda column: column.name)
 
     @property
@@ -193,10 +193,10 @@ class GoldModel:
     def is_partial(self) -> str:
         """Whether a change leaves columns as they were, because its image does not carry them.
 
-        An update can, whatever its format says of its images, and so can the row that one removes,
-        and a delete whose row is kept to be shown. What an insert does not carry is null, for it
-        begins a row: what was there before is gone. But an insert that is known to lack columns
-        carries on a row that had another key.
+        An update can, whatever its format says of its images; so can the row that an update
+        removes, and a delete whose row stays shown. Columns that an insert does not carry are null:
+        it begins a row. But an insert that is known to lack columns continues a row that had
+        another key.
         """
         operations = "'update', 'delete'" if self.options.shows_deleted else "'update'"
         carries_all = projection.carries_all(self._read_columns)
@@ -218,7 +218,7 @@ class GoldModel:
     def columns_left_alone(self) -> str:
         """The columns that a change leaves as they are.
 
-        A row that another takes the place of has none left, unless it is kept to be shown.
+        A row that another one replaces leaves none, unless it stays shown.
         """
         if self.options.shows_deleted:
             return "_column_sequences"
@@ -237,7 +237,7 @@ class GoldModel:
 
     @property
     def is_under_new_key_in_part(self) -> str:
-        """Whether it is one of whose columns its image carries a part."""
+        """Whether a change is a row under a new key whose image lacks columns."""
         return f"_column_sequences is not null and {self.is_under_new_key}"
 
     @property
@@ -255,26 +255,26 @@ class GoldModel:
 
     @property
     def marker(self) -> str:
-        """The columns of a marker of a DROP that are not of the statement, as nulls."""
+        """The columns of a marker of a DROP that the statement does not fill, as nulls."""
         return "".join(f"cast(null as {c.data_type}) as {c.sql},\n    " for c in self._own_values)
 
     @property
     def change_of_marker(self) -> str:
-        """What a marker says of its statement; null for columns that only a model knows."""
+        """The columns of a marker about its statement; null for columns that only a model knows."""
         return ",\n    ".join(
             c.name if c.name in CHANGE_COLUMNS else f"cast(null as {c.data_type}) as {c.sql}"
             for c in self._of_change
         )
 
     def content(self, row: str) -> str:
-        """What a stored row says, but for which copy of a change was read."""
+        """The content of a stored row, without what differs between duplicates of a change."""
         own = [f"{row}{name}" for name in ("_sequence", "_operation", "_fingerprint", "_problems")]
         own.append(f"map_entries({row}_column_sequences)")
         return f"struct({', '.join([*own, *(c.comparable(row) for c in self.values)])})"
 
     @property
     def tracked(self) -> str:
-        """What makes two versions different: the tracked columns, and the problems of those."""
+        """The values in which two versions differ: the tracked columns, and their problems."""
         wanted = self.options.values.get("track_columns") or [c.name for c in self.values]
         tracked = [column for column in self.columns if column.name in wanted]
         literals = ", ".join(column.literal for column in tracked)
@@ -283,7 +283,7 @@ class GoldModel:
         return f"struct({', '.join([problems, *(c.comparable() for c in tracked)])})"
 
     def derived(self, is_partial: bool) -> str:
-        """What other changes of its key decide of a stored change."""
+        """The columns of a stored change that depend on other changes of its key."""
         values = [column.comparable() for column in self.values]
         partial = ["map_entries(_column_sequences)", "_problems", *values] if is_partial else []
         return f"struct({', '.join([*VERSION_COLUMNS, *partial])})"

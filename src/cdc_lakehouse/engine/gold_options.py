@@ -1,4 +1,4 @@
-"""The options of a gold model, told from those of dbt and of its adapters, and from typos."""
+"""Read the options of a gold model, and tell them from options of dbt and from typos."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""What is stored and shown for a gold model: the names of its tables, views and functions."""
+"""The names of the tables, views and functions that belong to a gold model."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class Function:
         return f"{self.schema}.{self.identifier}"
 
 
-# What a run makes beside a table.
+# A view or a function that a run makes beside a table.
 Thing = TypeVar("Thing", BaseRelation, Function)
 
 

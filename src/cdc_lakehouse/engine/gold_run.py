@@ -1,4 +1,4 @@
-"""A run of a gold table: what is done in which order. `engine/sql` has the statements."""
+"""The steps of a run of a gold table. `engine/sql` has the statements."""
 
 from dataclasses import replace
 
@@ -29,17 +29,17 @@ from cdc_lakehouse.engine.steps import (
     Stage,
 )
 
-# Who follows rows has to know of each DROP, also of one that leaves the rows in gold.
+# Following rows needs every DROP, also where `on_drop` keeps the rows.
 EVERY_DROP = "true"
 
 
 class GoldRun:
-    """What a run does with a gold table.
+    """A run of a gold table.
 
-    It gives queries these names: `new_changes`, what silver has for the table since its last run,
-    typed and staged where the run merges; `touched_changes`, of a history all changes of their
-    keys; `changed_rows`, what a MERGE writes; `rebuilt_rows`, those of a table that is rebuilt; and
-    those of `KeyChangesRun`.
+    It makes these temporary views: `new_changes`, the changes in silver since its last run, typed,
+    and staged if the run merges; `touched_changes`, all changes of their keys, for a history;
+    `changed_rows`, what a MERGE writes; `rebuilt_rows`, those of a table that is rebuilt; and the
+    views of `KeyChangesRun`.
     """
 
     def __init__(self, table: GoldTable):
@@ -203,7 +203,7 @@ class GoldRun:
         return changes
 
     def _rows_to_write(self, found: Changes, changes: str) -> Plan[str]:
-        """Of a current state the last change of each key, of a history all, with their times."""
+        """The last change of each key; for a history, all changes with their times."""
         table = self.table
         if not table.model.is_history:
             latest: str = sql.latest_rows(changes, table.model, found)
@@ -227,10 +227,11 @@ class GoldRun:
         )
 
     def _find_new_changes(self) -> Plan[NewChanges]:
-        """Return what silver has for the table.
+        """Return the changes in silver for the table.
 
-        The runs of silver have left it; of a table that is too far behind, silver.events is asked.
-        From here on queries are compiled, or interpreted if there is little to do.
+        The file that runs of silver leave has them. If the table is further behind than that file
+        reaches, silver.events is queried. From here on queries are compiled, or interpreted if
+        there is little to do.
         """
         table = self.table
         counted = table.changes
@@ -275,9 +276,9 @@ class GoldRun:
         return (yield from note(self.table, found, {PARTIAL_ROWS: "some"}))
 
     def _has_partial_rows(self) -> Plan[bool]:
-        """Whether some stored row has columns that are older than itself.
+        """Whether some stored row has columns that were written before its last change.
 
-        Most tables never had one, and say so.
+        Most tables never had such a row, and a property says so.
         """
         if self.table.properties.get(PARTIAL_ROWS) == "none":
             return False

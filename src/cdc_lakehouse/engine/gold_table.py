@@ -1,4 +1,4 @@
-"""What a run of a gold model works with, decided once from plain values."""
+"""The state of a gold model in one run, decided once from plain values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -164,7 +164,7 @@ class GoldTable:
 
     @property
     def identity(self) -> str:
-        """What tells whether a message says the same as it did."""
+        """The columns that tell whether a message has the same content as before."""
         return f"struct({', '.join(IDENTITY)})"
 
     @property
@@ -179,18 +179,18 @@ class GoldTable:
 
     @property
     def lacks_columns(self) -> bool:
-        """Whether its views may name columns that it does not have: of its model, or of a release.
+        """Whether its views may name columns that it lacks: of its model, or of a release.
 
-        Without those that the model has no longer they read it as it is.
+        Columns that only the stored table has do not matter to the views.
         """
         named = {column.name for column in self.model.stored}
         return any(name.startswith("_") or name in named for name in self.altered)
 
     @property
     def keeps_times(self) -> bool:
-        """Whether the rows are a history's that is built again: it remembers what it knew when.
+        """Whether a history is rebuilt and keeps the times at which its changes were known.
 
-        One of an older layout may lack what tells its changes apart, and when it knew each.
+        A table of an older layout may lack these times, or the columns that identify a change.
         """
         is_known = not {KNOWN_AT, *IDENTITY}.intersection(self.altered)
         return self.model.is_history and self.rebuild and is_known
@@ -199,8 +199,9 @@ class GoldTable:
     def is_up_to_date(self) -> bool:
         """Whether silver has nothing that the table has not read.
 
-        It notes how far it has read when something is new for it, so that no run writes it before.
-        It may have read more, if silver was restored: silver reads the same again.
+        It notes how far it has read only when something is new for it, so that other runs do not
+        write it. It may have read more than silver if silver was restored: silver then reads the
+        same again.
         """
         if self.last is None:
             return True
@@ -224,7 +225,7 @@ class GoldTable:
         return f"{version} <= {self.last}{since}"
 
     def rows_can_be(self, found: Changes) -> str:
-        """Where in the stored table a run's changes can have rows, by the statistics of its files.
+        """The condition on stored rows that a run can change, which file statistics can decide.
 
         Tombstones that a run forgets may be anywhere.
         """

@@ -1,11 +1,11 @@
-"""What becomes of rows whose keys change, where their changes alone do not tell.
+"""Follow rows through primary-key changes that lack columns or collide.
 
-Silver tells a primary-key change in two rows: the row of the old key is gone, and there is one of
-the new key, with the columns that the update carries. Debezium sends them as a delete and an
-insert. If it does not carry all, the others are those of the row that stood at the old key: which
-change has said them last is found here, key by key in the order of the source; SQL then takes the
-values from those changes. And if rows of one statement change places, the row that says that a
-key's row is gone may come when another row stands there already.
+Silver has two rows for a primary-key change: the row of the old key is gone, and there is a row of
+the new key with the columns that the update carries. Debezium sends them as a delete and an insert.
+If the update does not carry all columns, the others keep the values of the row at the old key. This
+module finds, key by key and in the order of the source, which change wrote those values last; SQL
+then takes them from that change. If rows of one statement swap keys, the change that removes a row
+may come when another row already has its key.
 """
 
 import hashlib
@@ -23,12 +23,12 @@ TRUNCATE, DROP, EXTRACT, DELETE = "truncate", "drop", "extract", "delete"
 
 @dataclass(frozen=True)
 class Change:
-    """What one image of a change says of the row of a key; or that all rows of a table are gone.
+    """One image of a change of a key's row; or the removal of all rows of a table.
 
     `not_carried` are the columns that it leaves as they are. `former_key` is the old key of a row
-    whose key changes; a key of no row where it is not known. `pair` is the place of a delete and an
-    insert that are one key change. `delivery` (partition, offset, row number) decides
-    within one sequence; `committed_at` is in microseconds.
+    whose key changes; if it is not known, a key that no row has. `pair` is the place of a delete
+    and an insert that are one key change. `delivery` (partition, offset, row number) decides within
+    one sequence; `committed_at` is in microseconds.
     """
 
     key: Key
@@ -57,7 +57,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Kept:
-    """Columns that a row keeps under its new key; the change that said them, if one is known."""
+    """Columns that a row keeps under its new key; the change that wrote them, if one is known."""
 
     change: Change
     said_by: Change | None
@@ -66,12 +66,12 @@ class Kept:
 
 @dataclass
 class Followed:
-    """What following rows through their keys gives.
+    """The result of following rows through their keys.
 
     Attributes:
-        kept: of each row under a new key the changes that say the columns that its own lacks. A
-            column that the row of the old key had from no change is in none: it stays null.
-        void: rows before that remove no row, as the key had another one by then.
+        kept: for each row under a new key, the changes that wrote the columns that its own change
+            lacks. A column that no change of the old key wrote is in none: it stays null.
+        void: removed rows that remove nothing, as the key had another row by then.
     """
 
     kept: list[Kept] = field(default_factory=list)
@@ -154,7 +154,7 @@ class _Row:
 
 
 def connected(pairs: Iterable[tuple[Key, Key]]) -> dict[Key, Key]:
-    """Return for each key of some pairs a key that stands for all that pairs connect with it."""
+    """Return for each key one key that stands for all keys that the pairs connect with it."""
     parents: dict[Key, Key] = {}
 
     def root(key: Key) -> Key:
@@ -172,9 +172,9 @@ MARKED_KEYS = 5_000
 
 
 def marks_of(keys: Iterable[Key]) -> str:
-    """Return what a table says of keys that key changes connect: their marks, or `some` of many.
+    """Return the marks of keys that key changes connect, as a table keeps them: `some` for many.
 
-    A run knows by them whether it changes such a key, and need not look for them in silver.
+    By these marks a run knows whether it changes such a key, without looking for it in silver.
     """
     marks = sorted({hashlib.md5(key.encode()).hexdigest()[:MARK] for key in keys})
     return " ".join(marks) if len(marks) <= MARKED_KEYS else "some"

@@ -1,15 +1,15 @@
-"""Follow rows whose primary key changes, by what `engine.key_changes` finds.
+"""Follow rows whose primary key changes; `engine.key_changes` says where their values come from.
 
-An update that changes the primary key and carries some columns only is a partial key change: the
-row under the new key keeps the other columns from the row that it replaces. All earlier changes of
-the old key decide which values those are, and a late one decides again.
+An update that changes the primary key and carries only some columns is a partial key change: the
+row under the new key keeps the other columns of the row that it replaces. All earlier changes of
+the old key decide these values, and a late one may change them.
 
-Oracle, PostgreSQL and others check keys when a statement ends, so its rows may change places: one
-comes to a key before the row that stands there leaves it. The key changes collide: the row that
-says that the key's row is gone comes last, and would take the wrong one away.
+Oracle, PostgreSQL and others check keys when a statement ends, so rows of one statement may swap
+keys: a row takes a key before the row that had it leaves. Such key changes collide: the removal of
+the earlier row comes last, and would remove the wrong row.
 
-So all keys that such key changes connect with a changed key are followed again through all of
-silver.
+So a run follows again, through all of silver, every key that such key changes connect with a
+changed key.
 """
 
 from dataclasses import replace
@@ -39,7 +39,7 @@ NEW_CHANGES = "select * from new_changes"
 
 
 def note(table: GoldTable, found: Changes, properties: dict[str, str]) -> Plan[Changes]:
-    """Let a table say, before it has them, that it may have rows of a kind."""
+    """Note in a table's properties, before it has such rows, that it may have rows of a kind."""
     news = dict(properties.items() - table.properties.items())
     if news and not table.rebuild:
         yield Execute(set_properties(str(table.storage), news))
@@ -60,9 +60,9 @@ class KeyChangesRun:
     def are_among(self, found: Changes) -> Plan[bool]:
         """Tell whether a run that merges has to follow rows.
 
-        There are partial or colliding key changes among them, or the table has had some and says
-        by the marks of their keys that the run changes one of these; of too many keys it keeps no
-        marks.
+        It has to if its changes have partial or colliding key changes, or if the table has had some
+        and the run changes one of their keys. The table keeps marks of these keys, unless they are
+        too many.
         """
         marks = self.table.properties.get(PARTIAL_KEY_CHANGES, "none")
         if marks == "some" or (marks != "none" and (yield from self._has_marked_keys(marks))):

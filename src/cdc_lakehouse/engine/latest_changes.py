@@ -1,10 +1,10 @@
-"""What a run of silver leaves for the next one, and for gold: its latest and its newest changes.
+"""The file in which a run of silver leaves its latest changes for the next run and for gold.
 
-A change is late if an earlier run has processed one that comes after it; and a gold table has
-nothing to do if no table that it reads has changed. To ask silver.events either would be to read it
-in each run, so a run leaves the answers in a file of the table's folder, which Delta does not look
-at. The file is written after the commit: it may be behind the table, and is then made up for from
-the rows since, but never ahead of it.
+A change is late if an earlier run has processed one that comes after it. A gold table has nothing
+to do if none of its source tables has changed. Answering either from silver.events would scan it in
+each run. So a run writes the answers to a file in the table's folder, which Delta ignores. The file
+is written after the commit, so it may be behind the table, never ahead of it. If it is behind, a
+run adds the rows since.
 """
 
 import json
@@ -29,8 +29,8 @@ Source = tuple[str, str | None, str | None, str | None]
 class TableChanges:
     """How many changes of a source table silver has processed, in one run or in several.
 
-    `updates` are those of rows that were there and those that lack columns, `pairs` those that are
-    of before/after pairs; `drops` says how many times the table was dropped, in a count of its own.
+    `updates` counts changes of existing rows and changes that lack columns, `pairs` those of
+    before/after pairs; `drops`, a count of its own, says how often the table was dropped.
     """
 
     source: SourceTable
@@ -50,7 +50,7 @@ class Run:
 
 @dataclass(frozen=True)
 class LatestChanges:
-    """What is known of a version of silver.events.
+    """What silver.events has processed up to one of its versions.
 
     Attributes:
         version: that version.

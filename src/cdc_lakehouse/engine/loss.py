@@ -1,4 +1,4 @@
-"""Refuse to build the change log without rows that bronze can no longer give it."""
+"""Refuse to rebuild the change log if it would lose rows that bronze can no longer give it."""
 
 import os
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""The materializations of gold models, and the other names that they and an option are taken under.
+"""The materializations of gold models, and other names for them and for one option.
 
 SCD type 1 and 2 are the field's terms; AUTO CDC of Databricks says STORED AS SCD TYPE 2 and TRACK
-HISTORY ON. A table is the same under either name, so that a change of it rebuilds nothing.
+HISTORY ON. A table is the same under either name, so changing the name rebuilds nothing.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Which messages are new to the change log: where their identities lie, and what they may be."""
+"""The messages that are new to the change log: where their identities lie, whether any repeat."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,10 +10,10 @@ from cdc_lakehouse.bronze.tables import IDENTITY
 from cdc_lakehouse.delta.statistics import Extent
 from cdc_lakehouse.sql import quoted
 
-# Of more files than these, a query is asked: each would be a condition of every look at a table.
+# Above so many files, a query is asked: each file is a condition in every read of a table.
 MANY_FILES = 256
 
-# What messages are new, by topic, partition and format, if the log of bronze does not tell.
+# The new messages by topic, partition and format, if the log of bronze does not tell.
 QUERY = """
     select
         topic,
@@ -28,7 +28,7 @@ QUERY = """
 
 @dataclass(frozen=True)
 class NewMessages:
-    """What is new in a window.
+    """The new messages of a window.
 
     Attributes:
         extents: where the identities of the messages lie.

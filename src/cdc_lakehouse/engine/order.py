@@ -1,7 +1,7 @@
-"""Which of two changes is later, and which rows a TRUNCATE, DROP or extract removes.
+"""Decide which of two changes is later, and which rows a TRUNCATE, DROP or extract removes.
 
-All statements say it by these functions. `engine/key_changes.py` compares changes in Python by the
-same columns, and the format's model says what `sequence` is.
+All statements use these functions. `engine/key_changes.py` compares changes in Python by the same
+columns. The model of a format defines `sequence`.
 """
 
 # Beside the place in the source's log. Of a before/after pair the row before comes first;

@@ -1,7 +1,8 @@
-"""The SQL that looks at the columns of a row one by one, where changes do not carry all of them.
+"""The SQL for changes that carry only some columns: it looks at each column of a row by itself.
 
-A row keeps in `_column_sequences` the columns that are older than itself, each with the place in
-the source's order at which it was written; the others are as old as the row.
+`_column_sequences` has the columns of a row whose value was written before the row's last change,
+each with the place in the source's order at which it was written. That change wrote all other
+columns.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from cdc_lakehouse.engine.order import order_key, order_within_a_place
 
 Say = Callable[[Column], str]
 
-# What follows a rule of its own when a row is put together of columns.
+# Columns with a rule of their own when a row is put together from columns.
 TOGETHER = ("_problems", "_column_sequences")
 
 
@@ -34,7 +35,7 @@ def sequence_of(row: str, name: str) -> str:
 
 
 def older_than(sequence: str, written: str) -> str:
-    """The columns that are older than their row, of when each was written; null if there are none.
+    """The columns written before the row's last change, with their places; null if there are none.
 
     Spark has no equality for maps, with which an empty one would be null.
     """
@@ -59,7 +60,7 @@ class PartialRows:
         return f"flatten(array(\n    {', '.join([NO_PROBLEMS, *map(say, self.values)])}\n))"
 
     def _older(self, sequence: str, say: Say) -> str:
-        """The columns that are older than their row; null if there are none."""
+        """The columns that were written before the row's last change; null if there are none."""
         entries = ", ".join(f"{c.literal}, {say(c)}" for c in self.values)
         return older_than(sequence, f"cast(map({entries}) as map<string, string>)")
 
@@ -78,12 +79,12 @@ class PartialRows:
 
     @property
     def names_of_change(self) -> str:
-        """What a stored row has beside its values."""
+        """The stored columns of a row besides its values."""
         return names(self._of_change)
 
     @property
     def shown_change(self) -> str:
-        """What a row shows beside its values."""
+        """The columns that a row shows besides its values."""
         kept = KEPT_COLUMNS["history"]
         return listed([c for c in self._of_change if c.name not in kept], self.shown)
 
@@ -98,7 +99,7 @@ class PartialRows:
             return column.sql
         row = f"to_json(struct({names(self.values)}), map('ignoreNullFields', 'true'))"
         older = "map_keys(_column_sequences)"
-        # Of a value that is too long for JSON nothing is told.
+        # If a value is too long for JSON, no column counts as gone.
         kept = f"coalesce(array_intersect({older}, json_object_keys({row})), {older})"
         gone = "named_struct('column', name, 'code', 'column_gone', 'text', cast(null as string))"
         named = f"concat(_problems, transform({kept}, name -> {gone}))"
@@ -141,7 +142,7 @@ class PartialRows:
 
     @property
     def latest_values(self) -> str:
-        """Of the changes of a key the last of each value, with its problems and its place."""
+        """Each value of a key as its last change wrote it, with its problems and its place."""
 
         def latest(column: Column) -> str:
             sequence = sequence_of("changed", column.literal)
@@ -198,7 +199,7 @@ class PartialRows:
 
     @property
     def kept_values(self) -> str:
-        """Of the changes that rows keep columns of under new keys, the value of each."""
+        """The values that rows keep under new keys, from the changes that wrote them."""
 
         def kept(column: Column) -> str:
             unknown = (

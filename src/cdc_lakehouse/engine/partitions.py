@@ -1,4 +1,4 @@
-"""How far the partitions of topics have come."""
+"""How far each partition of the topics has delivered."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""How far data tests have passed: rows that came before need not be looked at again."""
+"""Note how far data tests have passed, so that they need not read earlier rows again."""
 
 import json
 from collections.abc import Mapping, Sequence

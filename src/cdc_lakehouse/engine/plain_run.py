@@ -1,7 +1,7 @@
 """Keep gold_plain.<name>: the rows that a gold model shows, as a table for every Delta reader.
 
-It follows the stored table by a commit of its own; if a run ends between the two, the next one
-writes it whole, or, where it keeps a change feed, the rows that differ.
+A run updates it in a second commit, after that of the stored table. If a run ends between the two,
+the next run writes the whole table or, if it keeps a change feed, the rows that differ.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ from cdc_lakehouse.errors import LakehouseError
 
 
 class PlainRun:
-    """What a run does with the copy of a gold table for other readers.
+    """The part of a run that keeps the copy of a gold table for other readers.
 
     Args:
         found: what the run has merged into the stored table, if anything.
@@ -96,7 +96,7 @@ class PlainRun:
             yield Remove(self.plain)
 
     def _need(self, stored: TableState, copy: TableState | None) -> Need:
-        """What the copy needs to show what the stored table has now."""
+        """The kind of write that brings the copy up to the stored table."""
         if copy and not _is_copy(copy):
             raise LakehouseError(
                 f"{self.plain} was not made by the option plain_table of {self.plain.identifier}, "

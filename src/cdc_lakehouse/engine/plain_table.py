@@ -1,6 +1,6 @@
 """How a run brings gold_plain.<name>, a copy of a gold table for other Delta readers, up to date.
 
-The copy stores, as a transaction of Delta, the mark of the stored table that it shows.
+The copy notes, as a transaction of Delta, which state of the stored table it shows.
 """
 
 from typing import Literal

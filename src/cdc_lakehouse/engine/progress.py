@@ -1,8 +1,8 @@
 """Up to where the topics of a source have delivered everything.
 
 A source is the log of one server. Each partition delivers changes in the order of that log, so all
-changes before the earliest of the last places of its partitions are there. The rest is decided by
-transactions: a moment stands where none is open. `engine/sql/complete_until.sql` has the queries.
+changes before the earliest of its partitions' last places are there. The moment is then the last
+place before that at which no transaction is open. `engine/sql/complete_until.sql` has the queries.
 """
 
 from collections import defaultdict
@@ -31,11 +31,11 @@ SECOND = 1_000_000
 
 @dataclass(frozen=True)
 class Found:
-    """What the changes of a source from its floor on tell.
+    """The changes of a source from its floor on, as one query sums them up.
 
     Attributes:
-        heard_place: the first that was committed when a mark was written that is waited for, or
-            later.
+        heard_place: the first place of a change that was committed at the time of the heartbeat or
+            marker that is waited for, or later.
         cut: the place before which every transaction is complete; None if all are.
         open_since: when the first change from there on was committed.
         last_commit: the time of the latest change before it.

@@ -1,4 +1,4 @@
-"""Which columns of the source each column of a gold model is made from, read from its SQL."""
+"""Find in the SQL of a gold model from which source columns each of its columns is made."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar

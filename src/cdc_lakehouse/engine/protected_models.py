@@ -1,4 +1,4 @@
-"""Which lines of seeds/protected_columns.csv are of the source tables that a gold model reads."""
+"""Find the lines of seeds/protected_columns.csv for the source tables that a gold model reads."""
 
 import re
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from cdc_lakehouse.protection import Line, Protection
 
 # A text of the model's SQL, and whether it is the name of a column in `image['name']`.
 TEXT = re.compile(r"(\[?)'([^'\\]*)'")
-# What asks for more than that a name is equal to a text.
+# The expressions that do more than compare a name with a text.
 PATTERNS = re.compile(r"\b(?:i?like|rlike|regexp\w*|lower|upper)\b", re.IGNORECASE)
 MOST_TEXTS = 12
 OF_NO_TABLE = "\0"
-# Of a table: database, schema and table.
+# The names of a table: database, schema and table.
 Names = tuple[str, str | None, str]
 
 

@@ -1,4 +1,4 @@
-"""What a stored gold table says of how it was built, and why it is built again."""
+"""Decide whether and why a gold table is rebuilt, by the properties of the stored table."""
 
 from collections.abc import Mapping, Sequence
 

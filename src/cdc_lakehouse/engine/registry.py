@@ -1,8 +1,8 @@
-"""Schemas that messages name by an id: asked for once, and kept in bronze.avro_schemas.
+"""Fetch the schemas that messages name by an id, each once, and keep them in bronze.avro_schemas.
 
-The id stands in the header of a value or of a key: a zero byte, and four bytes, or eight where the
-first four are zero, as Apicurio writes them. The registry of a topic is what `avro_schema` of its
-line in seeds/topics.csv names: an address of Confluent's API, or a folder of the project that holds
+The id is in the header of a value or of a key: a zero byte, and four bytes, or eight where the
+first four are zero, as Apicurio writes them. `avro_schema` of a topic's line in seeds/topics.csv
+names its registry: an address of Confluent's API, or a folder of the project that holds
 `<id>.avsc`.
 """
 

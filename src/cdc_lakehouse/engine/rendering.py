@@ -1,7 +1,7 @@
-"""The statements of `engine/sql`, rendered with what a plan says of a table.
+"""Render the statements of `engine/sql` from the plan of a table.
 
-`sql.latest_rows(changes, model, found)` is the macro of that name; each file says what its macros
-return. A name that a macro reads and nobody gives fails, as does a macro that is not there.
+`sql.latest_rows(changes, model, found)` calls the macro of that name; each file says what its
+macros return. An undefined name and a missing macro are errors.
 """
 
 from collections.abc import Callable

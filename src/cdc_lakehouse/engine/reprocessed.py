@@ -1,8 +1,8 @@
-"""The source tables of which changes were processed again with another result.
+"""The source tables with changes that were processed again, with another result.
 
-Gold cannot take back what it has merged, so its tables of these are built again. They are a
-property of the change log: the names of each table, as JSON, and a version of bronze.messages.
-Gold heeds a table once the change log has read so far.
+Gold cannot take back what it has merged, so it rebuilds its tables of these source tables. The
+change log lists them in a property, as JSON: the names of each table and a version of
+bronze.messages. Gold rebuilds its tables once the change log has read up to that version.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The `from` of a gold model: rows of source tables, and what tells these apart."""
+"""The `from` of a gold model: rows of source tables, and columns that tell the tables apart."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -58,7 +58,7 @@ class Derived:
 
 @dataclass(frozen=True)
 class RowRules:
-    """What is decided of a row after the merge, when it is read."""
+    """The rules and derived columns that are applied to a merged row when it is read."""
 
     rules: tuple[Rule, ...] = ()
     derived: tuple[Derived, ...] = ()

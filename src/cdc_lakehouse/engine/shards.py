@@ -1,7 +1,7 @@
-"""Tables of one shape, shards, in one gold table: what tells them apart, and what if nothing does.
+"""Shards, tables of one shape, in one gold table: refuse a key that does not tell them apart.
 
-Two tables that match a pattern may have rows of the same key. If the key of the model tells the
-table, these are two rows. If it does not, one of them would take the place of the other.
+Two tables that match a pattern may have rows with the same key. If the key of the model contains
+the table, these are two rows. If it does not, one of them would replace the other.
 """
 
 import sqlglot
@@ -23,7 +23,8 @@ SOURCE_TABLE = "source_table"
 def key_tells_table(model: GoldModel) -> bool:
     """Tell whether rows of two source tables never have the same key.
 
-    It has the names of the table, or of one pattern all that its stars match.
+    They do not if the key has the names of the table, or all that the stars of its one pattern
+    match.
     """
     expressions = expressions_of(model.sql)
     key = [expressions[name] for name in model.key_names if name in expressions]
@@ -35,9 +36,10 @@ def key_tells_table(model: GoldModel) -> bool:
 
 
 def refuses_shared_keys(model: GoldModel) -> bool:
-    """Tell whether a key that rows of two source tables have ends a run of the model.
+    """Tell whether a run of the model fails if rows of two source tables have the same key.
 
-    A list of names says that its tables are one, as after a rename; a pattern does not know them.
+    By default a pattern refuses such keys. A list of names declares its tables to be one, as after
+    a rename.
     """
     has_star = any(stars_of(name) for name in model.source_names)
     default = "refuse" if has_star or reads_by_pattern(model.sql) else "merge"

@@ -1,4 +1,4 @@
-"""Which tables of the source a gold model reads: its `from` or its `where` says so, by names."""
+"""Find the source tables that a gold model reads: its `from` or its `where` names them."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from cdc_lakehouse.sql import quoted
 
 IMAGES = ("silver", "row_images")
 
-# What a condition can be. One that asks more than the names of a table can be any of these.
+# The values of a condition; one that asks more than the names of a table can have any of them.
 Tri = bool | None
 Truth = frozenset[Tri]
 ANY: Truth = frozenset({True, False, None})
@@ -35,7 +35,7 @@ class SourceTable:
 
     @property
     def columns(self) -> dict[str, str | None]:
-        """What the columns of silver that name a table are for this one."""
+        """The values that silver's columns with names of a table have for this one."""
         return {
             "database_name": self.database,
             "schema_name": self.schema,
@@ -173,7 +173,7 @@ def _condition(sql: str) -> exp.Expr | None:
 
 
 def _truth(condition: exp.Expr, columns: dict[str, str | None]) -> Truth:
-    """What a condition can be for rows of a table, by SQL's logic of three values."""
+    """The values that a condition can have for rows of a table, by SQL's logic of three values."""
 
     def both(one: exp.Connector, combine: Callable[[Tri, Tri], Tri]) -> Truth:
         sides = product(_truth(one.left, columns), _truth(one.right, columns))
@@ -248,7 +248,7 @@ def _value(expression: exp.Expr, columns: dict[str, str | None]) -> str | None:
 
 
 def _known(function: Callable[..., _Answer], *values: str | None) -> _Answer | None:
-    """What a function gives; null where it is given one."""
+    """The result of a function; null if an argument is null."""
     return None if None in values else function(*values)
 
 

@@ -1,7 +1,7 @@
-"""What a run does, one step after another: values, which the adapter executes.
+"""The steps of a run, as values; the adapter executes them one after another.
 
-A plan is a generator of steps that is sent the answer of each. So what a run decides can be tested
-with answers that a test makes up, and `lakehouse plan` prints what a run would do.
+A plan is a generator that yields steps and is sent the answer to each. So a test can check the
+decisions of a run with made-up answers, and `lakehouse plan` can print what a run would do.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -74,9 +74,9 @@ class IsKnown:
 class LookAt:
     """Ask Delta's log of a table; it is answered with a `TableState`, None if there is no table.
 
-    `transaction`: the name under which it notes how far it has read what it is made from; without
-    one, of which no mark is asked, a table without files is none.
-    `columns`: those that it should have; none are compared if there are none.
+    `transaction`: the name under which it notes how far it has read its source. Without a name no
+    mark is read, and a table without files counts as none.
+    `columns`: those that it should have; without them none are compared.
     """
 
     table: BaseRelation
@@ -167,7 +167,7 @@ class Finish:
 Reading: TypeAlias = Name | Stage | Keep | Ask | IsKnown | LookAt | Expect
 Writing: TypeAlias = Execute | Remove | Commit
 Step: TypeAlias = Reading | Writing | Say | CheckContract | Finish
-# What a run of the steps comes to.
+# The result of a run of the steps.
 Result = TypeVar("Result")
 Plan: TypeAlias = Generator[Step, Any, Result]
 

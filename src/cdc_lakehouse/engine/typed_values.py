@@ -1,4 +1,4 @@
-"""The SQL that types a change: which of its values do not fit their column, and which it lacks.
+"""The SQL that types the values of a change, and finds those that do not fit or are not carried.
 
 The texts are SQL over the rows of a gold model's query.
 """

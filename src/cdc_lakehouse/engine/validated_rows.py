@@ -1,7 +1,7 @@
-"""The SQL that decides which rows of a gold table are shown, by its rules, and adds to them.
+"""The SQL that applies the rules of a gold table to its rows, and adds derived columns.
 
-It stands in a view of the merged rows. So a rule is a function of what the merge has made, however
-the changes came, and a rule that changes rebuilds no table.
+It is part of a view of the merged rows. So a rule depends on the merged row alone, however the
+changes were delivered, and changing a rule rebuilds no table.
 """
 
 import hashlib
@@ -126,7 +126,7 @@ class ValidatedRows:
         return f"if({_any_of(self._verdicts_on(column.name))}, null, {column.sql})"
 
     def _violation(self, place: int, rule: Rule) -> str:
-        """What `_problems` says of a rule that the row breaks: what it read, with the row's key."""
+        """The entry of `_problems` for a broken rule: what the rule read, with the row's key."""
         read = [*self.model.key_names, *rule.reads]
         text = f"to_json(struct({', '.join(map(identifier, dict.fromkeys(read)))}))"
         return f"if({_verdict(place)}, {_problem(rule.columns, rule.name, text)}, null)"
@@ -146,7 +146,7 @@ def _value(derived: Derived) -> str:
 
 
 def _unfit(derived: Derived) -> str:
-    """What `_problems` says of a derived column whose value its type cannot hold."""
+    """The entry of `_problems` for a derived column whose value its type cannot hold."""
     value = f"(\n    {derived.expression}\n    )"
     problem = _problem([derived.column.name], "out_of_range", f"cast({value} as string)")
     return f"if({derived.column.sql} is null and {value} is not null, {problem}, null)"

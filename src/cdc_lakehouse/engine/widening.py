@@ -1,9 +1,9 @@
-"""Columns whose type a model has made wider, where the stored table follows without being rebuilt.
+"""Give columns of a stored table a wider type in place, without a rebuild.
 
-Delta then reads the files of the narrower type as they are. A table that is widened has to hold
-what a rebuild would give it. So nothing else of the model may have changed, no stored value may
-have been too big for the narrower type, and the same text has to give the same value: 0.1 as a
-`float` is another number than as a `double`.
+Delta then reads the files of the narrower type as they are. A widened table has to hold what a
+rebuild would give it. So nothing else of the model may have changed, no stored value may have been
+too big for the narrower type, and the same text has to give the same value: 0.1 as a `float` is
+another number than as a `double`.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What a run of the change log reads of bronze.messages, decided from plain values."""
+"""Decide from plain values which commits of bronze.messages a run of the change log reads."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,10 +27,11 @@ PROTECTED = "cdc_lakehouse.protected"
 
 @dataclass(frozen=True)
 class Build:
-    """What becomes of the change log's table before its new rows come.
+    """What a run does to the change log's table before it writes rows.
 
-    `added` are columns that it gets in place; `said` tells a person why it changes. `done` lines of
-    protected columns count for the rows that it has, and further ones are applied to them.
+    `added` are columns that it gets in place; `said` tells a person why it changes. `done` is how
+    many lines of protected columns its rows have been protected by; further lines are applied to
+    them.
     """
 
     exists: bool

@@ -16,7 +16,7 @@ from cdc_lakehouse.package import PACKAGE
 
 # No database has longer names; a metastore, a file system and Jinja would each refuse them.
 LONGEST_NAME = 255
-# What gold_storage has beside a table of gold, under its name and this.
+# The suffixes of tables and views in gold_storage beside a table of gold.
 VIEWS = ("_without_key", "_problems", "_judged", "_held", "_accounting")
 # What the materialization adds to a history.
 HISTORY_COLUMNS = frozenset(("valid_from", "valid_to", "is_current"))
@@ -250,7 +250,7 @@ def _lack_of_types(table: SourceTable) -> str:
 
 
 def _case_of(table: SourceTable) -> str:
-    """Return what tells the model of a table from that of a twin, whatever comes first."""
+    """Return the suffix that tells the model of a table from that of its twin."""
     name = "".join(part for part in (table.database, table.schema, table.name) if part)
     if not table.has_twin or name == name.lower():
         return ""

@@ -1,19 +1,20 @@
-"""Which type of Spark holds every value of a source column, by the type that messages name.
+"""Choose the Spark type that holds every value of a source column, by the type in its messages.
 
-The rule is that nothing is lost. Where a type leaves open what a value may be, the column becomes
-wider than it may have to be, and text where no type is wide enough; who knows better narrows it in
-the model. So it is with
+The rule is that nothing is lost. Where messages do not say enough about a type, the column gets a
+type that holds every possible value, or text if there is none. A person who knows better narrows it
+in the model. This concerns
 
-- integers whose sign is not told: an `int` is a bigint, for it may be unsigned, a `bigint` a
-  decimal(20, 0). It is told by a length, as in `int(11)`, and always by OceanBase Canal and TiCDC;
-- decimals whose digits are not told, and those of more than 38 digits: text;
-- DOUBLE of DataWorks, which stands for decimals too: text;
-- bits whose number is not told: decimal(20, 0), for 64 of them are an unsigned bigint;
-- MySQL's numbers of DTS Avro that stand for bytes and for characters (252: blob and text): text,
+- integers without a known sign: an `int` becomes bigint, since it may be unsigned, a `bigint`
+  decimal(20, 0). A length, as in `int(11)`, tells the sign; OceanBase Canal and TiCDC always do;
+- decimals without known digits, and those of more than 38 digits: text;
+- DOUBLE of DataWorks, which also stands for decimals: text;
+- bits without a known number: decimal(20, 0), since 64 bits are an unsigned bigint;
+- numbers of MySQL types in DTS Avro that mean bytes and characters (252: blob and text): text,
   bytes in hex;
 - times with a zone of their own, times of day, intervals, times in nanoseconds: text.
 
-One word or number has other meanings in other databases: the messages' `source_type` says which.
+A word or number may mean different types in different databases: `source_type` of the messages
+says which database it is.
 """
 
 import re
@@ -207,7 +208,7 @@ def _sized(word: str, sizes: list[str]) -> str | None:
 
 
 def _decimal(precision: int, scale: int = 0) -> str:
-    # Of Oracle: NUMBER(5, -2) counts hundreds, NUMBER(3, 5) begins after two zeros.
+    # Oracle's NUMBER(5, -2) counts hundreds, NUMBER(3, 5) begins after two zeros.
     precision, scale = max(precision, scale, precision - scale), max(scale, 0)
     return f"decimal({precision}, {scale})" if 1 <= precision <= 38 else "string"
 

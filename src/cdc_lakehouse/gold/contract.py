@@ -1,7 +1,7 @@
 """The data contract of gold tables, as the Open Data Contract Standard (ODCS) writes one.
 
-It says what a reader may rely on, and nothing that the project does not hold itself to: what its
-YAML declares, what its tests and rules look at, which columns are protected, and its limits.
+It says what a reader may rely on, and only what the project itself declares or checks: its YAML,
+its tests and rules, its protected columns and its limits.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ KNOWN_MACROS = {"macro.dbt_lakehouse.change_columns", "macro.dbt_lakehouse.row_i
 
 @dataclass(frozen=True)
 class Project:
-    """What of a project goes into a contract.
+    """The parts of a project that go into a contract.
 
     Attributes:
         name, version: as dbt_project.yml says.

@@ -1,4 +1,4 @@
-"""What a run of dbt read and wrote, as events of OpenLineage, with the columns of gold tables."""
+"""What a run of dbt read and wrote, as OpenLineage events with the columns of gold tables."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ FACETS = {
     "schema": "1-2-0/SchemaDatasetFacet",
 }
 FAILED = {"error", "fail", "runtime error", "partial success"}
-# What dbt has not run has no event.
+# A model that dbt has not run has no event.
 LEFT_OUT = {"skipped", "no-op"}
 
 

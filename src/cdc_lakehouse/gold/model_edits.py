@@ -1,6 +1,6 @@
-"""Changes of a column in the files of a gold model that stand there as add-table writes them.
+"""Change a column in the files of a gold model, where they are as add-table writes them.
 
-A text in another shape is a person's: it is never changed, and the functions return None.
+Text in another shape was written by a person: it is never changed, and the functions return None.
 """
 
 import re
@@ -33,7 +33,7 @@ class GoldColumn:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """What its YAML says of its names in the source."""
+        """The names in the source that its YAML gives."""
         source = {"source": self.source} if self.source != self.name else {}
         return source | ({"formerly": list(self.formerly)} if self.formerly else {})
 
@@ -152,7 +152,7 @@ def _edited(
 
 
 def _parsed(text: str) -> Any:
-    """What a text says; nothing if it is no YAML."""
+    """The content of a text of YAML; nothing if it is no YAML."""
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError:

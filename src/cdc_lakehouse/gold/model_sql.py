@@ -1,4 +1,4 @@
-"""The SQL of gold models that add-table writes, and what it reads of those that are there."""
+"""Write the SQL of gold models for add-table, and their names into gold_problems.sql."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The YAML of gold models that add-table writes, and what it reads of files that are there."""
+"""Write the YAML of gold models for add-table, and read that of existing files."""
 
 import json
 import re

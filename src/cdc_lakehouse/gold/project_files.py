@@ -1,11 +1,11 @@
-"""The text files of a project as a command leaves them, written or only shown as a diff."""
+"""Change the text files of a project, or only show the changes as a diff."""
 
 from difflib import unified_diff
 from pathlib import Path
 
 
 class ProjectFiles:
-    """What a command reads and writes; it remembers what stood in the files before."""
+    """The files that a command reads and writes; it remembers their earlier texts."""
 
     def __init__(self, project_dir: Path, is_dry: bool = False):
         """Begin with the files as they are.

@@ -1,8 +1,8 @@
-"""Which tables and columns of the sources the gold models of a project read, from their files.
+"""Find in the files of a project which source tables and columns its gold models read.
 
-dbt is not asked: a look at the lakehouse must not take minutes, nor need a project that compiles.
-What a model reads means here what it means in a run (`engine.source_tables`): add-table, reconcile
-and the report ask this, the engine its compiled SQL.
+This does not ask dbt: a look at the lakehouse must not take minutes, nor need a project that
+compiles. add-table, reconcile and the report ask this module. A run asks the engine, which applies
+the same rules (`engine.source_tables`) to compiled SQL.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -92,7 +92,7 @@ def readers(models: Iterable[ReadModel], table: SourceTable) -> list[ReadModel]:
 
 
 def names_of_columns(models: Iterable[ReadModel], columns: Iterable[str]) -> list[list[str]]:
-    """Return all names that columns of the source have in images, of each the newest first.
+    """Return all names that columns of the source have in images, the newest name of each first.
 
     Args:
         models: those that read their table.
@@ -110,8 +110,8 @@ def is_open(
 ) -> bool | None:
     """Tell whether the models have yet to follow a change of a column in a table that they read.
 
-    A new column is followed where one of them reads it, one that is gone where all can do without
-    it; and each where one excepts it, for a history has no test that could.
+    They follow a new column if one of them reads it, and a gone one if all can do without it. An
+    exception of one model counts for all: a history has no test that could except a column.
 
     Args:
         models: those that read the table.
@@ -173,7 +173,7 @@ def model_of(name: str, file: str, text: str, said: Mapping[str, Any]) -> ReadMo
 
 
 def _described(folder: Path) -> dict[str, Mapping[str, Any]]:
-    """What the YAML files of a folder say of its models; nothing of a file that is none."""
+    """The entries of models in the YAML files of a folder; nothing for a file that is no YAML."""
     found: dict[str, Mapping[str, Any]] = {}
     for path in sorted(folder.glob("*/*.yml")):
         try:
@@ -188,7 +188,7 @@ def _described(folder: Path) -> dict[str, Mapping[str, Any]]:
 
 
 class _Null(ChainableUndefined):
-    """What only dbt knows: a macro of the project, a variable. In SQL it is a null."""
+    """A value that only dbt knows, such as a macro of the project or a variable; a null in SQL."""
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         return self

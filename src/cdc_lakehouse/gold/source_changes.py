@@ -1,4 +1,4 @@
-"""What has become of the columns of the source tables, by their images and their statements."""
+"""Find how columns of source tables have changed, by row images and by statements."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -79,13 +79,13 @@ class Statement:
 
 @dataclass(frozen=True)
 class SourceChanges:
-    """A table, and what has become of its columns.
+    """A table, and how its columns have changed.
 
     Attributes:
         gone: columns that the source has no longer.
-        former: of each column the names that it had before, the newest first, as images have them.
+        former: for each column the names that it had before, the newest first, as in images.
         pending: old names of columns whose new name no row has brought yet.
-        place: where the statement stands that gave a column its name.
+        place: the place of the statement that gave a column its name.
         doubtful: columns that no statement adds, with those that were gone in the same change.
         shapes: the sets of columns that rows had.
         former_tables: names that the table had before.

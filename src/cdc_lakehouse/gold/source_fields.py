@@ -1,4 +1,4 @@
-"""What each column of a gold model is made from, and which protected columns are among that."""
+"""Find the source columns of each gold column, and which of them are protected."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Bring gold models up to what silver has seen: what is written, and what a person has to decide.
+"""Write changes of the sources into gold models, and report those that a person has to decide.
 
-A model follows a change where its policy says so, the source says it beyond doubt, and the files
-stand there as add-table writes them. All else is a finding with what to write.
+A change is written if its policy says so, the source proves it, and the files of the model are as
+add-table writes them. Every other change is a finding that says what to write.
 """
 
 import shlex

@@ -1,4 +1,4 @@
-"""The columns of one gold model, and what has become of them in the tables that it reads."""
+"""Compare the columns of one gold model with the tables that it reads, and follow changes."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What the description of a proposed column says of its type beside the source's word for it."""
+"""Notes on a type for the description of a proposed column, beside the source's own word."""
 
 import re
 

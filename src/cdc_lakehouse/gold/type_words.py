@@ -1,4 +1,4 @@
-"""The words and numbers with which messages tell types of columns, each with a type of Spark."""
+"""The words and numbers that messages use for column types, each with a type of Spark."""
 
 UNSIGNED_BIGINT = "decimal(20, 0)"
 
@@ -23,7 +23,7 @@ WORDS = {
     **dict.fromkeys(("point", "linestring", "polygon"), "binary"),
     **dict.fromkeys(("multipoint", "multilinestring", "multipolygon"), "binary"),
 }
-# Of integers with a sign and, second, without it.
+# The types of integers with a sign and, second, without it.
 INTEGERS = {
     **dict.fromkeys(("int", "integer"), ("int", "bigint")),
     "bigint": ("bigint", UNSIGNED_BIGINT),

@@ -1,9 +1,9 @@
-"""Which type of Spark fits the values that silver holds of columns whose messages name no type.
+"""Choose a Spark type by the values that silver holds, for columns without a type in messages.
 
-A type fits where no value loses anything: its text comes back from the type as it was. So leading
-zeros, a plus sign, an empty text or `-0` leave a column text. Of decimals, a fraction that is as
-long in every value comes back; where lengths differ, a value may only gain zeros, and none may end
-in one (1.1 and 1.10 may be versions). Types have room to grow: a bigint, 38 digits.
+A type fits if no value loses anything: its text comes back from the type as it was. So leading
+zeros, a plus sign, an empty text or `-0` make a column text. Decimals fit if all fractions have the
+same length. If lengths differ, a value may only gain zeros, and no value may end in a zero (1.1 and
+1.10 may be versions). Types leave room to grow: a bigint, 38 digits.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Land an archive of older messages beside the feed that is at work."""
+"""Land an archive of older messages beside a live feed."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ SHOWN = 3  # places that an error names
 
 @dataclass(frozen=True)
 class Request:
-    """What a backfill is asked for.
+    """What a user asks of a backfill.
 
     Attributes:
         paths: folders, read recursively, or files.
@@ -92,7 +92,7 @@ class _Backfill(Ingest):
         return landed, committed + 1
 
     def is_landed(self, row: Row) -> bool:
-        """Only under the same names: who corrects one lands the archive again."""
+        """Only under the same names: after a name was corrected, the archive lands again."""
         if row.partition is None:
             return bool(row.topic == self.names.text)
         return bool(row.topic == self.names.of(Path(row.path).parent.name))

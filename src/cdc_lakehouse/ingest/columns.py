@@ -1,4 +1,4 @@
-"""The columns in which messages are staged: those of Spark's Kafka source, and what fits them."""
+"""Bring messages into the columns that are staged, those of Spark's Kafka source."""
 
 import pyarrow as pa
 import pyarrow.compute as pc

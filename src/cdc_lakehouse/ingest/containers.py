@@ -1,4 +1,4 @@
-"""Avro container files that hold messages, one a record: as Event Hubs captures them."""
+"""Read Avro container files that hold messages, one a record, as Event Hubs captures them."""
 
 from collections.abc import Iterator
 from typing import IO, Any

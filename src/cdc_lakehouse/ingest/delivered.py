@@ -1,4 +1,4 @@
-"""Which files were delivered, and how much of them is new, without Spark."""
+"""Find the files that were delivered, and estimate how much is new, without Spark."""
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What a file of messages is: how it is found, refused, and staged as Parquet for Spark."""
+"""Examine a file of messages, refuse it if it is damaged, and stage it as Parquet for Spark."""
 
 import gzip
 import hashlib

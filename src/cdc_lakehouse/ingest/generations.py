@@ -1,7 +1,7 @@
-"""Whether a file goes on with what has landed from it, or was rewritten under its name.
+"""Tell whether a file continues what has landed from it, or was rewritten under its name.
 
-A line file has a number of its own, which takes the partition's place. Its lines keep it while the
-file begins with the lines that have landed under it; another content gets another number.
+A line file has a number of its own in the place of a partition. It keeps its number as long as it
+begins with the lines that have landed under it. Other content gets another number.
 """
 
 from collections.abc import Iterator
@@ -49,9 +49,9 @@ def new_file(path: str, landed: list[Row]) -> File | None:
 
 
 def _is_untouched(file: File, row: Row) -> bool:
-    """Tell whether nobody has written a file since it landed, without reading it.
+    """Tell, without reading it, whether nobody has written a file since it landed.
 
-    Who writes it can give it any modification time, but not the time of its last change of all.
+    A writer can set any modification time, but not the time of the last change of the inode.
     """
     same = (file.size, file.modified_at_ns) == (row.size, row.modified_at_ns)
     return same and file.changed_at_ns < row.landed_at.timestamp() * 1e9
@@ -82,7 +82,7 @@ def numbers_of(
         for place, rows in groupby(found, key=lambda row: (row.topic, row.partition))
     }
     for (topic, number), (file, lines) in asked.items():
-        # Of a file without lines there is nothing in bronze.
+        # Bronze has nothing of a file without lines.
         if answers.get((topic, number), lines == 0):
             numbers.setdefault(file.path, number)
     return numbers

@@ -1,4 +1,4 @@
-"""Under which names the topics of an archive land."""
+"""The names under which the topics of an archive land."""
 
 import json
 import re
@@ -28,7 +28,7 @@ class Names:
 
     @property
     def text(self) -> str | None:
-        """What bronze.landed_files keeps of the names; None if there are none."""
+        """The names as bronze.landed_files keeps them; None if there are none."""
         return json.dumps(sorted(self.pairs)) if self.pairs else None
 
     @classmethod

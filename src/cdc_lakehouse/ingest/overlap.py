@@ -1,4 +1,4 @@
-"""How the messages of an archive that is staged lie to those that bronze has."""
+"""Compare the messages of a staged archive with bronze: new, known, conflicting or erased."""
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F

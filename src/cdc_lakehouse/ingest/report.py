@@ -1,4 +1,4 @@
-"""What a run of an ingest landed, and what it could not."""
+"""The report of an ingest: what it landed, and what it could not land."""
 
 import os
 from collections import Counter
@@ -32,7 +32,7 @@ class Place:
     Attributes:
         holes: offsets between its first and its last that neither it nor bronze has.
         in_bronze: its messages that bronze has, too.
-        conflicting: its messages of which it or bronze has other bytes, too.
+        conflicting: its messages for which it or bronze also has other bytes.
         erased: its messages that an erasure has removed from bronze.
         before, after: the nearest offsets of bronze outside of it.
     """
@@ -54,7 +54,7 @@ class Place:
 
 @dataclass
 class BackfillReport(IngestReport):
-    """What a backfill landed, or would land, and how that lies to what bronze has."""
+    """What a backfill landed or would land, compared with what bronze has."""
 
     is_dry_run: bool = False
     places: list[Place] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""How much of a file is staged: what it may unpack to, and what the disk has room for."""
+"""Limit what an ingest stages: how much a file may unpack to, and what the disk has room for."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The one ingest of files at work: its lock, its Spark, and a folder to stage files in."""
+"""Let one ingest of files work at a time: its lock, its Spark, and a folder to stage files in."""
 
 import shutil
 import tempfile

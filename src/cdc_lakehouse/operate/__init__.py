@@ -1,1 +1,1 @@
-"""Commands that change a lakehouse that runs: replay, erase, expire, maintain."""
+"""Commands that change an existing lakehouse: replay, erase, expire, maintain."""

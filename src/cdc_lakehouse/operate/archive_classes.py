@@ -1,4 +1,4 @@
-"""Make the archive of Java's classes, from a small run of all that a run is made of."""
+"""Make the archive of Java's classes, in a small run that loads all that runs need."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from cdc_lakehouse.runtime.session import open_session
 from cdc_lakehouse.runtime.settings import settings
 
 MAKE = f'"-XX:ArchiveClassesAtExit={ARCHIVE}"'
-# What a run is made of, in the order of a run.
+# SQL that uses all parts of a run, in the order of a run.
 STATEMENTS = (
     "create or replace temporary view landed as select cast(id as string) as id,"
     """ from_json('{"names": ["a"]}', 'names array<string>').names as names from range(9)""",

@@ -1,4 +1,4 @@
-"""Drop messages from bronze by their age; silver and gold keep what became of them."""
+"""Drop messages from bronze by their age; silver and gold keep their results."""
 
 import json
 import re

@@ -48,7 +48,7 @@ SHORTEST = timedelta(hours=1)
 LEFT_OVER_AFTER = timedelta(days=1)
 BRIEFLY = 30  # seconds to wait for an ingest, which holds bronze while it reroutes
 UNITS = ("minute", "hour", "day", "week")
-# Commits that bring no row: who has not read them lags behind nothing.
+# Commits that bring no row: a reader that has not read them misses nothing.
 WITHOUT_ROWS = ("OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES")
 WAIT = "Run again when it has ended, or give --wait SECONDS."
 SETTINGS = {
@@ -68,7 +68,7 @@ SETTINGS = {
 
 @dataclass
 class Maintained:
-    """What became of a table: the files it consists of, and those that are left on disk."""
+    """The result for a table: the files it consists of, and those that are left on disk."""
 
     table: str
     files_before: int
@@ -112,8 +112,8 @@ def maintain(
 ) -> MaintainReport:
     """Compact, checkpoint and vacuum every table of the lakehouse.
 
-    Bronze needs no metastore and never stands in the way of an ingest. The tables of silver and
-    gold are left to whoever holds the metastore, and named in the report.
+    Bronze needs no metastore and never stands in the way of an ingest. If another process has the
+    metastore, the tables of silver and gold are left out and named in the report.
 
     Args:
         retention: files that no longer belong to a table, and left-overs of killed runs, are

@@ -1,4 +1,4 @@
-"""Put messages that have landed back in line: dbt processes them as if they were new."""
+"""Requeue messages that have landed: dbt processes them as if they were new."""
 
 import re
 from collections import Counter
@@ -46,7 +46,7 @@ REASONS = (
     "unrouted_topic",
     "wrong_type",
 )
-# What stands for the result of a message that has none, though silver has read its commit.
+# The reason to give for messages without a result, though silver has read their commits.
 NO_RESULT = "no_result"
 
 
@@ -106,7 +106,7 @@ class Selection:
 
 @dataclass
 class Replay:
-    """What became of a replay: numbers of messages by topic, result so far and format."""
+    """The result of a replay: numbers of messages by topic, result so far and format."""
 
     replayed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     in_line: int = 0  # match, but wait for dbt already
@@ -128,12 +128,12 @@ def reroute(project_dir: str | Path = ".") -> Counter[tuple[str, str]]:
 
 
 def replay(selection: Selection, project_dir: str | Path = ".") -> Replay:
-    """Put the messages that a selection takes back in line, in one commit of bronze.messages.
+    """Requeue the messages that a selection takes, in one commit of bronze.messages.
 
-    Each gets the format that seeds/topics.csv gives its topic now. One that is in line already,
-    since dbt has not run after its last replay or reroute, is left as it is. dbt may run
-    meanwhile: what it processes after this has read silver came with a later commit of bronze, and
-    such messages are in line by that same rule.
+    Each gets the format that seeds/topics.csv gives its topic now. A message that is requeued
+    already, because dbt has not run after its last replay or reroute, is left as it is. dbt may run
+    meanwhile: messages that it processes after this command has read silver came with a later
+    commit of bronze, so by that same rule they count as requeued.
 
     Args:
         selection: which messages.
@@ -245,7 +245,7 @@ def _check_reasons(reasons: tuple[str, ...], rejected: DataFrame) -> None:
 
 
 def _with_states(spark: SparkSession, results: DataFrame, topics: list[str]) -> DataFrame:
-    """Tell of each result whether its message is gone, in line already, or processed as it is.
+    """Tell of each result whether its message is gone, requeued already, or processed as it is.
 
     A message that a replay or a reroute has touched is of a later commit than its result.
     """

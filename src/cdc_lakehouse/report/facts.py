@@ -1,4 +1,4 @@
-"""What is known of a lakehouse at a moment, in plain values: what the report and the check show.
+"""The facts of a lakehouse at a moment, in plain values, for the report and the check.
 
 Times are seconds since 1970 in UTC; None where nothing says them. Sizes are bytes.
 """

@@ -1,4 +1,4 @@
-"""What of the facts is beyond its limit: what a person should look at."""
+"""Find the facts that are beyond their limit: what a person should look at."""
 
 import shlex
 from collections import Counter, defaultdict
@@ -24,7 +24,7 @@ NAMED = 5  # topics, tables and reasons in one finding
 
 
 def findings(facts: Facts, limits: Limits) -> list[Finding]:
-    """Return what is beyond its limit, the findings of a kind one after the other."""
+    """Return the findings beyond a limit, one kind after the other."""
     topics: dict[str, list[Partition]] = defaultdict(list)
     for partition in facts.partitions:
         topics[partition.topic].append(partition)

@@ -1,4 +1,4 @@
-"""How far gold is, as plain values."""
+"""How far gold has merged silver, in plain values."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Look how far gold is: what its tables have merged of silver, and what rules hold back."""
+"""Ask the tables of gold how far they have merged silver, and which rows rules hold back."""
 
 from collections.abc import Iterable
 from functools import partial

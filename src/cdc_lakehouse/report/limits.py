@@ -1,4 +1,4 @@
-"""seeds/limits.csv: from where on a person should look at something."""
+"""seeds/limits.csv: the limits beyond which a person should look at something."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

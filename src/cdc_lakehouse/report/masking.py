@@ -1,4 +1,4 @@
-"""Samples of messages and statements as texts, with the values of rows in them or without."""
+"""Show samples of messages and statements as texts, with or without the values of rows."""
 
 import re
 

@@ -1,7 +1,7 @@
-"""The page of `lakehouse report`: one HTML file that holds all that it shows and asks for nothing.
+"""The page of `lakehouse report`: one HTML file that holds all that it shows, without requests.
 
-The facts lie in it as JSON, in rows whose positions a header names once for each kind, so that the
-page of 10,000 topics stays small. page.html is the skeleton; the scripts fill it.
+The facts are in it as JSON. A header names the fields of each kind of row once, so that the page of
+10,000 topics stays small. page.html is the skeleton; the scripts fill it.
 """
 
 import html

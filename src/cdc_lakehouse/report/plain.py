@@ -1,4 +1,4 @@
-"""Values of rows as the facts have them."""
+"""Convert values of rows to the plain values of the facts."""
 
 from datetime import datetime
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What the report asks in SQL: of the views of silver, and of the change log where none says it.
+"""The SQL of the report: queries on the views of silver, or on the change log if no view has it.
 
 Columns have the names of the facts that they become.
 """

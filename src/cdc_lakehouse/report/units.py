@@ -1,4 +1,4 @@
-"""Figures as a person reads them."""
+"""Format figures for a person."""
 
 UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 

@@ -1,4 +1,4 @@
-"""Whether gold can be used: the first line of the report."""
+"""The first line of the report: whether gold can be used."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime

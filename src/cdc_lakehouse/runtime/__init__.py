@@ -1,1 +1,1 @@
-"""The process that runs: folders and locks of a lakehouse, Java, jars, the Spark session."""
+"""What a process needs to run: folders and locks of a lakehouse, Java, jars, the Spark session."""

@@ -1,4 +1,4 @@
-"""The Java that Spark's driver is: what it starts with, and how it starts before Spark does."""
+"""Start the Java of Spark's driver, also before Spark starts in it."""
 
 import os
 import sys
@@ -87,7 +87,7 @@ def prepare_java() -> None:
 
 
 def hadoop(work: Path, scheme: str) -> Hadoop:
-    """Return whom to ask for what lies in object storage; Java is started where none is yet.
+    """Return the access to files in object storage; start Java if there is none yet.
 
     The Spark that this process starts later is in the same Java.
 

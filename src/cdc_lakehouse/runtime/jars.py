@@ -14,7 +14,7 @@ from cdc_lakehouse.runtime.java import find_java, java_locale
 
 HERE = Path(__file__).parent
 NEEDED = HERE / "jars.xml"
-# Of the environment that this package is in; what `pip install --user` installs has one of its own.
+# The folder of this package's environment; `pip install --user` installs into another one.
 IS_OF_USER = HERE.is_relative_to(site.getusersitepackages())
 FOLDER = Path(site.getuserbase() if IS_OF_USER else sys.prefix, "share", "cdc_lakehouse", "jars")
 # Schemes of object storage, and what a set-up for each fetches, if it is known here: into a folder

@@ -1,8 +1,8 @@
-"""What Java and its Python workers have of the environment: Java has no key and no password.
+"""Choose what Java and its Python workers see of the environment: Java sees no key or password.
 
-Whoever asks over Thrift or reads a log of Java may see what Java has. So it is started with the
-names that Java, Hadoop and Spark know, and the Python functions of udfs/ are given the others: they
-are the project's, and one of them needs the key of the hash.
+Clients of Thrift and readers of Java's logs may see what Java sees. So Java is started with those
+variables alone that Java, Hadoop and Spark know. The Python functions of udfs/ also get the others:
+they belong to the project, and one of them needs the key of the hash.
 """
 
 import os
@@ -30,7 +30,7 @@ S3A = {
 }
 # What Kafka's client, which is Java, takes from the environment by the options of this command.
 _asked: set[str] = set()
-# Where the one who reads an error has to set what a Python function lacks.
+# It tells a Python function where its variables have to be set, for its error.
 PLACE = "LAKEHOUSE_STARTED_BY"
 
 
@@ -45,9 +45,9 @@ def _is_for_java(name: str) -> bool:
 
 @contextmanager
 def hidden_from_java() -> Iterator[None]:
-    """Let a Java that PySpark starts meanwhile have of the environment what is for Java.
+    """Let a Java that PySpark starts inside see only those variables that are for Java.
 
-    The environment itself stays, for other threads read it.
+    The environment itself does not change, since other threads read it.
     """
     # `Popen` is a name that PySpark imports for itself, which only `vars` gives to others.
     names = vars(java_gateway)

@@ -1,7 +1,6 @@
-"""The Java of a session: all that this project needs of PySpark 4.2 that has no public name.
+"""The Java objects of a session for which PySpark 4.2 has no public name.
 
-PySpark asks Java for what it does, and gives no public way to the objects behind. No other module
-names a private attribute of PySpark, so that another release of it is looked at in one place.
+No other module uses a private attribute of PySpark, so that a new release is checked in one place.
 """
 
 from subprocess import Popen
@@ -78,6 +77,6 @@ def java_process() -> "Popen[bytes] | None":
 
 
 def say_nothing_of_accumulators(context: SparkContext) -> None:
-    """Let PySpark print no stack if Java ends, beside the error of whoever called Java."""
+    """Let PySpark print no stack if Java ends: the caller of Java reports the error."""
     server: Any = context._accumulatorServer
     server.handle_error = lambda *_: None

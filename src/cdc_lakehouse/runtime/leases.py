@@ -1,8 +1,8 @@
-"""Locks that hold across machines: a file that its holder renews, and loses if it does not.
+"""Locks that hold across machines: a holder that stops renewing its file loses the lock.
 
-A process takes a lease by writing a file of its own, then looking at those of others: of two that
-do so at once the later one sees the other's. Ages are differences of times that the file system
-itself has noted, so that no clock of a machine matters.
+A process takes a lease by writing a file of its own, then looking at the files of others. If two
+processes do so at once, the later one sees the other's file. Ages are differences of times that the
+file system has noted, so no clock of a machine matters.
 """
 
 import json
@@ -84,7 +84,7 @@ class Lease:
         write_whole(self._path, json.dumps(about))
 
     def _other_holder(self) -> str:
-        """Return who else holds the name in a way that this lease cannot stand; nobody is empty."""
+        """Return the holder of a lease that excludes this one; an empty text if there is none."""
         now = self._path.stat().st_mtime
         for path in self._path.parent.glob("*.json"):
             try:
@@ -103,8 +103,8 @@ class Lease:
     def _stands(self, about: dict[str, Any]) -> bool:
         """Tell whether another lease may be held at the same time.
 
-        Who has a name for itself may share it with its own steps, as an erasure does with the dbt
-        that it runs.
+        A process that holds a name alone may share it with its own steps, as an erasure does with
+        the dbt that it runs.
         """
         if about["token"] == TOKEN:
             return self._is_shared or about["is_shared"]

@@ -53,10 +53,10 @@ def _has_leases() -> bool:
 
 
 def hold_tables(remedy: str, to_write: bool) -> Lock:
-    """Take what a process needs that reads or writes tables by their names.
+    """Take the locks of a process that reads or writes tables by their names.
 
-    Where the metastore is shared others may do so at the same time: what they write is decided by
-    Delta, commit by commit. On S3 it cannot, so that one process writes there at a time.
+    With a shared metastore others may do so at the same time: Delta decides about their writes,
+    commit by commit. On S3 Delta cannot, so one process writes there at a time.
 
     Raises:
         LakehouseError: another process uses them, or `hold_tables_alone`.
@@ -73,7 +73,7 @@ def hold_tables(remedy: str, to_write: bool) -> Lock:
 
 
 def hold_to_commit(name: str, remedy: str) -> Lock:
-    """Take the lock `name` of work that commits to tables of bronze, and what such commits need.
+    """Take the lock `name` of work that commits to tables of bronze, and the lock of such commits.
 
     Raises:
         LakehouseError: another process holds it, or writes bronze where one at a time may.
@@ -85,7 +85,7 @@ def hold_to_commit(name: str, remedy: str) -> Lock:
 
 
 def hold_bronze() -> Lock:
-    """Take what any commit to a table of bronze needs: on S3 a lease, elsewhere nothing.
+    """Take the lock of any commit to a table of bronze: on S3 a lease, elsewhere none.
 
     Raises:
         LakehouseError: another process writes bronze.
@@ -95,15 +95,15 @@ def hold_bronze() -> Lock:
 
 
 def has_one_writer() -> bool:
-    """Tell whether Delta has no way to keep two processes from making the same commit of a table.
+    """Tell whether Delta cannot keep two processes from making the same commit of a table.
 
-    S3 has it, but not the Hadoop calls by which Delta 4.4 writes its log.
+    S3 could, but not the Hadoop calls by which Delta 4.4 writes its log.
     """
     return storage_scheme() == "s3a"
 
 
 def hold_tables_alone(remedy: str, are_read: bool = False) -> Lock:
-    """Take what a process needs that nobody may write tables beside.
+    """Take the locks of a process beside which nobody may write tables.
 
     Args:
         are_read: whether others may read them meanwhile, where the metastore is shared.
@@ -119,7 +119,7 @@ def hold_tables_alone(remedy: str, are_read: bool = False) -> Lock:
 
 
 def hold_to_serve() -> Lock:
-    """Take what the one process needs that serves the tables on this machine.
+    """Take the lock of the one process that serves the tables on this machine.
 
     Raises:
         LakehouseError: another process serves them.

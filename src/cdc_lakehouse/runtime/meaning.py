@@ -1,7 +1,7 @@
-"""The Spark settings on which the meaning of a value depends, and which nobody may change.
+"""The Spark settings that decide what a value means; nobody may change them.
 
-A table that is written with one time zone, type or way of casting today and with another tomorrow
-holds values that no reader can tell apart.
+If a table is written with one time zone, type or rule of casting today and with another tomorrow,
+no reader can tell its values apart.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What Hive's tables in the embedded Derby say, and what they have to be able to hold."""
+"""Correct Hive's tables in the embedded Derby: paths of a moved lakehouse, lengths of views."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,6 +1,6 @@
-"""How far the work at hand is: a line that is rewritten on a terminal, else one now and then.
+"""Show how far a command is: a line that is rewritten on a terminal, else a line now and then.
 
-All of it is on standard error, looks at what the work counts anyway, and can fail no run.
+It writes to standard error, uses counts that the work keeps anyway, and cannot fail a run.
 """
 
 import json
@@ -24,7 +24,7 @@ PLAIN_SECONDS = 10.0  # between two lines where there is no terminal
 ERASE = "\r\x1b[K"  # the line of the terminal
 MEGABYTE = 1_000_000
 
-# Who writes to the terminal does so alone: the line is removed before another text is printed.
+# One thread writes to the terminal at a time: it removes the line before another text is printed.
 _writing = threading.Lock()
 
 

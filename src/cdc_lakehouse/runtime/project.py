@@ -1,6 +1,6 @@
-"""The dbt project that a process works on. Whatever has a relative name is found from its folder.
+"""The dbt project that a process works on. Relative paths start in its folder.
 
-The working directory says nothing: a scheduler starts `dbt run --project-dir DIR` anywhere.
+They do not start in the working directory: a scheduler runs `dbt run --project-dir DIR` anywhere.
 """
 
 import os

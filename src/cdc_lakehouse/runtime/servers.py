@@ -1,4 +1,4 @@
-"""Whether a server answers at all, before a client waits a minute to say that it does not."""
+"""Test whether a server answers, before a client tries for a minute and then gives up."""
 
 import socket
 from collections.abc import Iterable

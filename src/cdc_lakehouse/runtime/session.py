@@ -158,7 +158,7 @@ def failing_in_short() -> Iterator[None]:
 
 
 def ended_java(error: BaseException) -> str | None:
-    """Return how Java ended, if that is what Python failed with, as a sentence without its end."""
+    """Describe how Java ended if that caused `error`; None otherwise. No final full stop."""
     java = java_process()
     if not isinstance(error, (Py4JError, ConnectionError)):
         return None

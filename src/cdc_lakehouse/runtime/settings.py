@@ -35,8 +35,8 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         "spark.master": master or f"local[{cores}]",
         "spark.app.name": "cdc_lakehouse",
         **driver_settings(work, scheme, is_long),
-        # Of the memory, what sorts and joins may fill before they go to disk; the rest is for
-        # messages.
+        # The share of memory that sorts and joins may fill before they go to disk; the rest is
+        # for messages.
         "spark.memory.fraction": "0.3",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -46,11 +46,11 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         **PINNED,
         "spark.sql.parquet.compression.codec": "zstd",
-        # Of INT96, the default, other readers make nanoseconds, which end in 2262.
+        # Other readers turn INT96, the default, into nanoseconds, which end in 2262.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # Spark would build the title case of every character there is before the first `lower`.
         "spark.sql.icu.caseMappings.enabled": "false",
-        # Of Spark's 100 a run of some tables throws classes away that the next run compiles again.
+        # With Spark's 100, a run of some tables drops classes that the next run compiles again.
         "spark.sql.codegen.cache.maxEntries": "5000",
         # Java leaves methods of more than 8,000 bytes uncompiled; Spark would write longer ones.
         "spark.sql.codegen.hugeMethodLimit": "8000",
@@ -61,8 +61,8 @@ def settings(metastore: bool, is_long: bool = False) -> dict[str, str]:
         "spark.hadoop.parquet.block.size": str(32 << 20),
         "spark.hadoop.parquet.page.size.row.check.min": "1",
         "spark.hadoop.parquet.page.size.row.check.max": "8",
-        # Of what Parquet reads in several ranges at once Spark counts no byte, and `lakehouse
-        # timings` would show a thousandth. On a local disk that is not faster.
+        # Spark does not count bytes that Parquet reads in several ranges at once: `lakehouse
+        # timings` would show a thousandth. Such reads are not faster on a local disk.
         "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",
         # A dictionary of messages, and the least and the greatest of them, would be copies of them.
         "spark.hadoop.parquet.enable.dictionary#value": "false",

@@ -31,9 +31,9 @@ SERVER = r"(?:\[[0-9A-Fa-f:.]+\]|[^\s,/:?\[\]]+)"
 THRIFT = re.compile(rf"thrift://{SERVER}:\d{{1,5}}(?:,thrift://{SERVER}:\d{{1,5}})*")
 POSTGRES = re.compile(rf"(jdbc:postgresql://({SERVER})(?::(\d{{1,5}}))?/[^\s/?]+)(?:\?(\S*))?")
 JDO = "javax.jdo.option."
-# Of the tables that the Hive Metastore in pyspark's jars reads and writes.
+# The version of the tables that the Hive Metastore in pyspark's jars reads and writes.
 SCHEMA_VERSION = "2.3.0"
-# Of PostgreSQL's advisory lock while the tables are made; any number does.
+# The number of PostgreSQL's advisory lock while the tables are made; any number does.
 MAKING_TABLES = 7_120_230
 FILE = "shared_metastore"
 

@@ -1,4 +1,4 @@
-"""Say what is being done once it takes longer than a person waits without wondering."""
+"""Say what a command is doing if it takes longer than a person expects."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""spark.log, the standard error of Spark's Java: it stays short in a process that stays."""
+"""Keep spark.log, the standard error of Spark's Java, short in a process that stays up."""
 
 import fcntl
 import os

@@ -1,7 +1,7 @@
-"""Whether this process is asked to end once the commits at work are made.
+"""Let signals ask this process to end after its current commits.
 
-A process that stays sets it on a signal; what goes from commit to commit looks at it between two of
-them.
+A process that stays up sets `REQUESTED` on a signal; work of several commits looks at it between
+two of them.
 """
 
 import signal

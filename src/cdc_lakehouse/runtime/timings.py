@@ -1,6 +1,6 @@
-"""What the steps of a command took: the time of each, and what Spark read and wrote for it.
+"""Record the steps of a command: the time of each, and what Spark read and wrote for it.
 
-A command leaves them in LAKEHOUSE_DIR/timings, in a file of its own that the next one replaces.
+A command leaves them in a file of its own in LAKEHOUSE_DIR/timings; its next run replaces the file.
 """
 
 import json

@@ -15,7 +15,7 @@ from cdc_lakehouse.runtime.jars import FOLDER
 
 NEEDED = ("fastavro", "jiter", "pyarrow")
 ARCHIVE = FOLDER.with_name("worker_packages.tar.gz")
-# What is in it, a line each: name==version.
+# The packages in the archive, a line each: name==version.
 LIST = FOLDER.with_name("worker_packages.txt")
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 UNPACKED = "worker_packages"

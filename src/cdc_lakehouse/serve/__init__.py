@@ -1,1 +1,1 @@
-"""A process that stays: SQL for other programs, runs on a schedule, health and figures."""
+"""A process that stays up: SQL for other programs, runs on a schedule, health and figures."""

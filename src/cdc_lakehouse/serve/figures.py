@@ -1,4 +1,4 @@
-"""What a monitoring system asks of a served lakehouse: how far it is, and how its runs end."""
+"""The metrics of a served lakehouse: how far it is, and how its runs end."""
 
 import threading
 import time

@@ -1,7 +1,7 @@
-"""What SQL over Thrift may do: statements and settings by name, and no path, program or Java.
+"""The statements and settings that SQL over Thrift may use: no path, program or Java.
 
-`Guard.java` walks each statement as it is parsed, in Java, because a call of Python for each would
-cost every query; these lists say what it lets through. Only sessions of Thrift are looked at.
+`Guard.java` checks each statement while it is parsed. It is in Java because calling Python would
+slow down every query. These lists say what it lets through. Only sessions of Thrift are checked.
 """
 
 import getpass

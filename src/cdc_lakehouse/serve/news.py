@@ -52,7 +52,7 @@ def look_at_bronze(spark: SparkSession) -> Hashable:
 
 
 class News:
-    """What the source was when it was looked at last."""
+    """Remembers the state of the source, to tell whether it has changed."""
 
     def __init__(self, spark: SparkSession, look: Look) -> None:
         self._spark, self._look = spark, look

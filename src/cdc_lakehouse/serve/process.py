@@ -1,4 +1,4 @@
-"""The process that stays: one Spark for SQL over Thrift, other processes and scheduled runs."""
+"""The process that serves: one Spark for SQL over Thrift, other processes and scheduled runs."""
 
 import time
 from collections.abc import Callable
@@ -33,7 +33,7 @@ RETRY = 60  # seconds at most until a run for something new, which was not done,
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks of `lakehouse serve`.
+    """The settings of `lakehouse serve`.
 
     Attributes:
         host, port: where Thrift answers.

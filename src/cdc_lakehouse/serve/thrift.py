@@ -18,10 +18,10 @@ from cdc_lakehouse.storage.files import make_folder
 HIVE = "hive.server2."
 AUTHENTICATION, TLS = f"{HIVE}authentication", f"{HIVE}use.SSL"
 KEYSTORE, KEYSTORE_PASSWORD = f"{HIVE}keystore.path", f"{HIVE}keystore.password"
-# Of those that Hive knows, the ones that ask who it is.
+# The methods of Hive that ask a client who it is.
 AUTHENTICATIONS = ("LDAP", "CUSTOM", "PAM", "KERBEROS")
 OF_AUTHENTICATION = (f"{AUTHENTICATION}.", f"{HIVE}custom.")
-# What the command line says by itself.
+# Settings that have options of the command line.
 TAKEN = (f"{HIVE}thrift.port", f"{HIVE}thrift.bind.host")
 
 

@@ -1,4 +1,4 @@
-"""What is done with the files of a lakehouse, in a folder or in object storage."""
+"""Write, find and delete files of a lakehouse, in a folder or in object storage."""
 
 import os
 import shutil

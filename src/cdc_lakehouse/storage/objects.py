@@ -1,4 +1,4 @@
-"""Paths in object storage, with what the rest of the code uses of pathlib's.
+"""Paths in object storage, with the methods of pathlib that the rest of the code uses.
 
 All questions go to the Hadoop file system that Spark and Delta use themselves: it finds endpoint
 and credentials, in one way for all.

@@ -1,1 +1,1 @@
-"""One module for each family of commands: `add` tells the parser what it takes and what it runs."""
+"""One module for each family of commands: `add` adds their options and functions to the parser."""

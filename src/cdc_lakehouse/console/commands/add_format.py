@@ -1,4 +1,4 @@
-"""`lakehouse add-format`: the folder of a format, begun from a template that works as it is."""
+"""`lakehouse add-format`: write the folder of a format, from a template that works."""
 
 import argparse
 import re
@@ -11,7 +11,7 @@ from cdc_lakehouse.exits import Exit
 from cdc_lakehouse.package import PACKAGE
 
 TEMPLATE = Path(__file__).parents[2] / "format_template"
-# What a format of one's own begins with if it is to be small: of the scenarios these.
+# The scenarios that --minimal begins with.
 FEWEST = ("insert", "update", "delete", "wrong_type")
 # The list of macros/formats.sql, a name a line.
 LIST = re.compile(r"\[[ \t]*\n((?:[ \t]*'\w+',[ \t]*\n)*)[ \t]*\]")
@@ -22,7 +22,7 @@ def add(commands: Commands) -> None:
     command = commands.add_parser(
         "add-format", help="write the model, unit tests and page of a format, to be filled in"
     )
-    command.add_argument("name", metavar="NAME", help="of the format, such as maxwell_json")
+    command.add_argument("name", metavar="NAME", help="name of the format, such as maxwell_json")
     command.add_argument(
         "--minimal",
         action="store_true",

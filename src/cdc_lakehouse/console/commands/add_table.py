@@ -15,11 +15,18 @@ def add(commands: Commands) -> None:
         "add-table", help="write the gold model of a table from what silver has seen"
     )
     command.add_argument(
-        "table", metavar="DB.TABLE", nargs="?", help="names with dots in backticks; DB.SCHEMA.TABLE"
+        "table",
+        metavar="DB.TABLE",
+        nargs="?",
+        help="source table, also DB.SCHEMA.TABLE; put names with dots in backticks",
     )
-    command.add_argument("--all", action="store_true", help="every table that no model reads yet")
-    command.add_argument("--key", metavar="A,B", help="columns; default: as the messages name them")
-    command.add_argument("--as", dest="name", metavar="NAME", help="of the model")
+    command.add_argument(
+        "--all", action="store_true", help="add every table that no model reads yet"
+    )
+    command.add_argument(
+        "--key", metavar="A,B", help="key columns; default: those that the messages name"
+    )
+    command.add_argument("--as", dest="name", metavar="NAME", help="name of the model")
     command.add_argument(
         "--history", action="store_true", help="also write <name>_history, all versions of a row"
     )

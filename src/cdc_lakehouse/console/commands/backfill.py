@@ -34,7 +34,7 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--dry-run",
         action="store_true",
-        help="Says what would land, and how that lies to what bronze has. Lands nothing.",
+        help="Shows what would land, and how much of it bronze has already. Lands nothing.",
     )
     command.add_argument(
         "--accept-conflicts",

@@ -1,4 +1,4 @@
-"""`lakehouse contract`: say to readers of gold what they may rely on."""
+"""`lakehouse contract`: print what readers of gold may rely on."""
 
 import argparse
 

@@ -19,26 +19,26 @@ def add(commands: Commands) -> None:
         "table",
         metavar="DB.TABLE",
         nargs="?",
-        help="their table; default: only complete what was interrupted",
+        help="the source table of the subjects; default: only complete an interrupted erasure",
     )
     command.add_argument(
         "--key",
         metavar="COLUMN=VALUE",
         action="append",
-        help="of one subject; once for each column of the key",
+        help="key of one subject; once for each column of the key",
     )
     command.add_argument(
-        "--keys-file", metavar="FILE", help="CSV: a header of the key's columns, a line a subject"
+        "--keys-file", metavar="FILE", help="CSV: a header of key columns, one line per subject"
     )
     add_dry_run(command)
     command.set_defaults(run=_erase)
     add_project(command)
 
     command = commands.add_parser(
-        "expire", help="drop old messages from bronze; silver and gold keep what became of them"
+        "expire", help="drop old messages from bronze; silver and gold keep their results"
     )
     command.add_argument(
-        "--older-than", metavar="AGE", required=True, help="since the ingest, such as '400 days'"
+        "--older-than", metavar="AGE", required=True, help="age since the ingest: '400 days'"
     )
     add_dry_run(command)
     command.set_defaults(run=_expire)

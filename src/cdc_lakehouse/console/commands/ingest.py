@@ -23,7 +23,11 @@ def add(commands: Commands) -> None:
     files, kafka = add_sources(ingest)
     kafka.add_argument("--continuous", action="store_true", help="stay up until SIGTERM or SIGINT")
     kafka.add_argument(
-        "--every", metavar="SECONDS", type=_positive(float), default=10, help="default: 10"
+        "--every",
+        metavar="SECONDS",
+        type=_positive(float),
+        default=10,
+        help="seconds between two micro-batches; default: 10",
     )
     for command in (files, kafka):
         command.set_defaults(run=_ingest)
@@ -58,41 +62,57 @@ def _add_kafka(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--bootstrap-servers", metavar="HOST:PORT", help="default: KAFKA_BOOTSTRAP_SERVERS"
     )
-    command.add_argument("--subscribe", metavar="A,B", help="topics")
-    command.add_argument("--subscribe-pattern", metavar="REGEX", help="that a topic's name matches")
-    command.add_argument("--assign", metavar="JSON", help='partitions: {"A": [0, 1]}')
+    command.add_argument("--subscribe", metavar="A,B", help="read these topics")
+    command.add_argument(
+        "--subscribe-pattern", metavar="REGEX", help="read the topics whose names match"
+    )
+    command.add_argument("--assign", metavar="JSON", help='read these partitions: {"A": [0, 1]}')
     command.add_argument(
         "--starting-offsets",
         metavar="WHERE",
         help='earliest (default), latest or {"A": {"0": 17}}; only where there is no checkpoint',
     )
     command.add_argument(
-        "--starting-timestamp", metavar="TIME", type=_milliseconds, help="2026-11-01T00:00:00+00:00"
+        "--starting-timestamp",
+        metavar="TIME",
+        type=_milliseconds,
+        help="begin with messages of this time, such as 2026-11-01T00:00:00+00:00",
     )
     command.add_argument(
-        "--max-offsets", metavar="N", type=_positive(int), help="at most so many a micro-batch"
+        "--max-offsets",
+        metavar="N",
+        type=_positive(int),
+        help="read at most N offsets per micro-batch",
     )
-    command.add_argument("--limit", metavar="N", type=_positive(int), help="at most so many a run")
+    command.add_argument(
+        "--limit", metavar="N", type=_positive(int), help="read at most N offsets per run"
+    )
     command.add_argument(
         "--option",
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="of Spark's Kafka source or of Kafka's clients; ${env:NAME} takes a secret from the "
-        "environment",
+        help="an option of Spark's Kafka source or of Kafka's clients; ${env:NAME} takes a secret "
+        "from the environment",
     )
     command.add_argument(
         "--options-file",
         metavar="FILE",
         type=os.path.abspath,
-        help="the same as Java properties, for example secrets",
-    )
-    command.add_argument("--name", default="kafka", help="of the stream; default: kafka")
-    command.add_argument(
-        "--accept-gaps", action="store_true", help="go on behind what Kafka deleted unread"
+        help="a file of such options as Java properties, for example secrets",
     )
     command.add_argument(
-        "--recover", action="store_true", help="go on behind what bronze has, without a checkpoint"
+        "--name", default="kafka", help="name of the stream and its checkpoint; default: kafka"
+    )
+    command.add_argument(
+        "--accept-gaps",
+        action="store_true",
+        help="continue after offsets that Kafka deleted before they were read, and record the gap",
+    )
+    command.add_argument(
+        "--recover",
+        action="store_true",
+        help="continue after the offsets that bronze has, where the checkpoint is lost",
     )
 
 
@@ -122,13 +142,13 @@ def _land_kafka(
 ) -> "KafkaReport":
     from cdc_lakehouse.ingest.kafka.source import ingest_kafka
 
-    # What stays up tells a program each batch; of what ends, the report has them all.
+    # A run that stays up reports each batch to a program; the report of any other has them all.
     tells = {"tell": options.output.tell} if options.continuous and options.output.as_json else {}
     return ingest_kafka(request_of(options), project_dir, timings, **tells)
 
 
 def exit_of(report: "IngestReport | KafkaReport | None") -> Exit:
-    """Return what an ingest ends with; None is one that had nowhere to look."""
+    """Return the exit code of an ingest; None as the report: there was nowhere to look."""
     return Exit.IN_PART if getattr(report, "problems", None) else Exit.DONE
 
 

@@ -20,13 +20,13 @@ def add_snapshot(ingest: argparse.ArgumentParser) -> None:
     """Add the subcommand to the parser of `lakehouse ingest`."""
     sources = next(a for a in ingest._actions if isinstance(a, argparse._SubParsersAction))
     command = sources.add_parser(
-        "snapshot", help="land a full extract of a table: rows that it lacks go"
+        "snapshot", help="land a full extract of a table; rows that it lacks are deleted"
     )
     command.add_argument(
         "files", metavar="FILE", nargs="*", type=os.path.abspath, help="Parquet, CSV or JSON lines"
     )
     command.add_argument(
-        "--table", required=True, metavar="DB.TABLE", help="of the source, as its feed names it"
+        "--table", required=True, metavar="DB.TABLE", help="source table, as its feed names it"
     )
     command.add_argument(
         "--taken-at",
@@ -40,7 +40,7 @@ def add_snapshot(ingest: argparse.ArgumentParser) -> None:
         "--key", metavar="A,B", help="columns of the key; default: that of the gold model"
     )
     command.add_argument(
-        "--partial", action="store_true", help="it may lack columns; then no row is deleted"
+        "--partial", action="store_true", help="the extract may lack columns; no row is deleted"
     )
     command.add_argument(
         "--jdbc",
@@ -49,9 +49,15 @@ def add_snapshot(ingest: argparse.ArgumentParser) -> None:
         help="read it from a database: jdbc:postgresql://HOST/DATABASE; user and password are in "
         "LAKEHOUSE_JDBC_USER and LAKEHOUSE_JDBC_PASSWORD",
     )
-    command.add_argument("--query", metavar="SQL", default="", help="that gives its rows there")
     command.add_argument(
-        "--option", metavar="NAME=VALUE", action="append", default=[], help="of Spark's reader"
+        "--query", metavar="SQL", default="", help="query for its rows, with --jdbc"
+    )
+    command.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="option of Spark's reader",
     )
     command.add_argument(
         "--dry-run",

@@ -1,4 +1,4 @@
-"""`lakehouse init`: a dbt project of the user's own, which takes silver from this package."""
+"""`lakehouse init`: write a dbt project for a user, which takes silver from this package."""
 
 import argparse
 import re

@@ -1,4 +1,4 @@
-"""`lakehouse lineage`: say to a catalog what the last run read and wrote."""
+"""`lakehouse lineage`: print for a catalog what the last run read and wrote."""
 
 import argparse
 import json
@@ -24,12 +24,12 @@ def add(commands: Commands) -> None:
         command, "write them there, in place of those of an earlier run; default: print them"
     )
     command.add_argument(
-        "--namespace", metavar="NAME", help="of jobs and tables; default: the project's name"
+        "--namespace", metavar="NAME", help="namespace of jobs and tables; default: project's name"
     )
     command.add_argument(
         "--source-namespace",
         metavar="NAME",
-        help="of the sources' tables, for example mysql://shop:3306; default: NAMESPACE.source",
+        help="namespace of source tables, such as mysql://shop:3306; default: NAMESPACE.source",
     )
     command.set_defaults(run=_lineage)
     add_project(command)

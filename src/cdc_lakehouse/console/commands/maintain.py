@@ -10,10 +10,17 @@ def add(commands: Commands) -> None:
     """Add the command to the parser."""
     command = commands.add_parser("maintain", help="compact and vacuum all tables")
     command.add_argument(
-        "--retention", metavar="TIME", default="7 days", help="of replaced files; default: 7 days"
+        "--retention",
+        metavar="TIME",
+        default="7 days",
+        help="how long to keep replaced files; default: 7 days",
     )
     command.add_argument(
-        "--wait", type=float, metavar="SECONDS", default=0, help="for dbt to end; default: 0"
+        "--wait",
+        type=float,
+        metavar="SECONDS",
+        default=0,
+        help="how long to wait for dbt to end; default: 0",
     )
     command.set_defaults(run=_maintain)
     add_project(command)

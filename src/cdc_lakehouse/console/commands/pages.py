@@ -1,4 +1,4 @@
-"""`lakehouse help`: the pages of this package, which are installed with it."""
+"""`lakehouse help`: print the pages that are installed with this package."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""`lakehouse plan`: what the next run of a table would do."""
+"""`lakehouse plan`: print what the next run of a table would do."""
 
 import argparse
 
@@ -11,7 +11,7 @@ def add(commands: Commands) -> None:
     command = commands.add_parser(
         "plan",
         help="say what the next run of a table would do, step by step; writes nothing",
-        epilog="It reads what the run would read, for what a run does hangs on that.",
+        epilog="It reads what the run would read, since that decides what the run does.",
     )
     command.add_argument("table", metavar="TABLE", help="silver.events, or one like gold.orders")
     command.add_argument("--sql", action="store_true", help="show each statement below its step")

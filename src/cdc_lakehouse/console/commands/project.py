@@ -1,4 +1,4 @@
-"""What the commands share: the project that they work on, and options that several have."""
+"""Code that the commands share: find the project, and add options that several commands have."""
 
 import argparse
 import os

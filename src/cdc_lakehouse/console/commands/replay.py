@@ -1,4 +1,4 @@
-"""`lakehouse reroute` and `lakehouse replay`: hand messages that have landed to dbt again."""
+"""`lakehouse reroute` and `lakehouse replay`: let dbt process landed messages again."""
 
 import argparse
 import sys
@@ -15,20 +15,32 @@ def add(commands: Commands) -> None:
     command.set_defaults(run=_reroute)
     add_project(command)
 
-    command = commands.add_parser("replay", help="put rejected messages back in line for dbt")
+    command = commands.add_parser("replay", help="requeue rejected messages for dbt")
     command.add_argument(
-        "--reason", metavar="CODE", action="append", default=[], help="why they were rejected"
+        "--reason",
+        metavar="CODE",
+        action="append",
+        default=[],
+        help="take messages that were rejected for this reason",
     )
     command.add_argument(
-        "--topic", metavar="NAME", action="append", default=[], help="* is any run of characters"
+        "--topic",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="take messages of this topic; * is any text",
     )
-    command.add_argument("--partition", type=int, metavar="N")
-    command.add_argument("--offsets", metavar="FROM-TO", help="both are taken; FROM- and -TO, too")
     command.add_argument(
-        "--processed", action="store_true", help="accepted messages, too, of the topics named"
+        "--partition", type=int, metavar="N", help="take messages of this partition"
+    )
+    command.add_argument(
+        "--offsets", metavar="FROM-TO", help="inclusive range; either end may be left out"
+    )
+    command.add_argument(
+        "--processed", action="store_true", help="also take accepted messages of the topics named"
     )
     command.add_argument("--settled", action="store_true", help=argparse.SUPPRESS)
-    command.add_argument("--all", action="store_true", help="every rejected message")
+    command.add_argument("--all", action="store_true", help="take every rejected message")
     command.set_defaults(run=_replay)
     add_project(command)
 
@@ -45,7 +57,7 @@ def _reroute(options: argparse.Namespace) -> Exit:
 
 
 def _replay(options: argparse.Namespace) -> Exit:
-    """Put messages that have landed back in line, and print which."""
+    """Requeue messages that have landed, and print which."""
     from cdc_lakehouse.console.documents import replay_document
     from cdc_lakehouse.console.report import replay_text
     from cdc_lakehouse.operate.replay import NO_RESULT, Selection, parse_offsets, replay

@@ -1,4 +1,4 @@
-"""`lakehouse report` and `lakehouse check`: see how the lakehouse is."""
+"""`lakehouse report` and `lakehouse check`: show the state of the lakehouse."""
 
 import argparse
 import os

@@ -23,7 +23,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> Exit:
-    """Land what is new and build what is made of it; say of both what became of them."""
+    """Land what is new, build the models, and print the result of both."""
     from cdc_lakehouse.console.run import run
 
     path = getattr(options, "path", None)

@@ -1,4 +1,4 @@
-"""`lakehouse serve`: stay, answer SQL, and land and build on a schedule."""
+"""`lakehouse serve`: stay up, answer SQL, and land and build on a schedule."""
 
 import argparse
 import os
@@ -28,23 +28,23 @@ def add(commands: Commands) -> None:
     """Add the command, with an optional subcommand for each source, to the parser."""
     about = "stay: SQL over Thrift for BI tools, and runs on a schedule"
     command = commands.add_parser("serve", help=about)
-    command.add_argument("--host", default="127.0.0.1", help="of Thrift; default: 127.0.0.1")
-    command.add_argument("--port", type=int, default=10000, help="of Thrift; default: 10000")
+    command.add_argument("--host", default="127.0.0.1", help="host of Thrift; default: 127.0.0.1")
+    command.add_argument("--port", type=int, default=10000, help="port of Thrift; default: 10000")
     command.add_argument(
         "--http-host",
         metavar="HOST",
         default="127.0.0.1",
-        help="of the report, /health, /ready, /metrics",
+        help="host of the report, /health, /ready and /metrics; default: 127.0.0.1",
     )
     command.add_argument(
-        "--http-port", metavar="PORT", type=int, default=10080, help="default: 10080"
+        "--http-port", metavar="PORT", type=int, default=10080, help="port of these; default: 10080"
     )
     command.add_argument(
         "--options-file",
         metavar="FILE",
         dest="thrift_options",
         type=os.path.abspath,
-        help="of Spark's Thrift server, for example authentication and TLS",
+        help="options of Spark's Thrift server, for example authentication and TLS",
     )
     command.add_argument(
         "--read-only",
@@ -65,7 +65,7 @@ def _add_schedule(command: argparse.ArgumentParser, **defaults: object) -> None:
         metavar="TIME",
         type=_seconds,
         default=defaults["every"],
-        help="land and build, and again so long after the end: 30s, 5m, 1h; "
+        help="land and build, and again this long after each run: 30s, 5m, 1h; "
         "default: 60s with a SOURCE; without one, build only",
     )
     command.add_argument(

@@ -1,4 +1,4 @@
-"""`lakehouse setup`: what an installation needs and pip does not bring."""
+"""`lakehouse setup`: fetch what an installation needs and pip does not install."""
 
 import argparse
 

@@ -22,7 +22,9 @@ def add(commands: Commands) -> None:
         "show", help="print a first look at the lakehouse, or one table", epilog=VALUES
     )
     command.add_argument("table", metavar="TABLE", nargs="?", help="for example gold.orders")
-    command.add_argument("--rows", type=int, metavar="N", default=20, help="of TABLE; default: 20")
+    command.add_argument(
+        "--rows", type=int, metavar="N", default=20, help="rows to print; default: 20"
+    )
     command.set_defaults(run=_show)
     add_project(command)
 
@@ -30,7 +32,9 @@ def add(commands: Commands) -> None:
         "query", help="print the result of a SQL statement", epilog=VALUES
     )
     command.add_argument("sql", metavar="SQL")
-    command.add_argument("--rows", type=int, metavar="N", default=100, help="default: 100")
+    command.add_argument(
+        "--rows", type=int, metavar="N", default=100, help="rows to print; default: 100"
+    )
     command.add_argument(
         "--csv", action="store_true", help='CSV with a header; NULL is empty, an empty text is ""'
     )

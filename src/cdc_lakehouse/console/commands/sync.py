@@ -1,4 +1,4 @@
-"""`lakehouse sync`: bring the gold models up to what silver has seen of their source tables."""
+"""`lakehouse sync`: write changes of the source tables into the gold models."""
 
 import argparse
 

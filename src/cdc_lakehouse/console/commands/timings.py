@@ -1,4 +1,4 @@
-"""`lakehouse timings`: see what the steps of the last commands took."""
+"""`lakehouse timings`: print how long the steps of the last commands took."""
 
 import argparse
 
@@ -15,7 +15,7 @@ def add(commands: Commands) -> None:
         nargs="?",
         help="for example dbt-build or ingest-files; default: the last ingest and the last dbt run",
     )
-    command.add_argument("--steps", action="store_true", help="each step, not each model")
+    command.add_argument("--steps", action="store_true", help="show each step, not each model")
     command.set_defaults(run=_timings)
     add_project(command)
 

@@ -18,7 +18,7 @@ def add(commands: Commands) -> None:
         "--source",
         metavar="NAME",
         required=True,
-        help="as seeds/topics.csv names it; a topic that names none is a source of its own",
+        help="the source, as seeds/topics.csv names it; a topic that names none is its own",
     )
     command.add_argument(
         "--until",

@@ -1,7 +1,7 @@
-"""The checkpoint of a Kafka stream: read before Spark does, set aside, begun again.
+"""Read the checkpoint of a Kafka stream before Spark does; set it aside or begin a new one.
 
 Spark keeps in it the offsets up to which each micro-batch reads (offsets/N, written before the
-batch), that it ended (commits/N) and where the first began (sources/0/0).
+batch), that the batch ended (commits/N), and where the first batch began (sources/0/0).
 """
 
 import json
@@ -76,7 +76,7 @@ class Checkpoint:
             self.path = max(filter(self._is_begun, later), default=self.path)
             return
         self._next = self.path.with_name(f"{name}.next")
-        # What a run left that was killed in `begin`; the old checkpoint counts while it is there.
+        # The leftovers of a run that was killed in `begin`; an old checkpoint that is there counts.
         if not self.path.exists() and (self._next / STARTING_OFFSETS).exists():
             self._next.rename(self.path)
         shutil.rmtree(self._next, ignore_errors=True)

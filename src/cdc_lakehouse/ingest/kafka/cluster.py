@@ -1,4 +1,4 @@
-"""Ask Kafka, before a stream starts, what could stop it; say each in a sentence with a remedy."""
+"""Ask Kafka, before a stream starts, what could stop it, and name each problem with a remedy."""
 
 import re
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""What Kafka and Spark's source of it are told, and how secrets reach Kafka's clients alone."""
+"""The options for Kafka and for Spark's Kafka source; secrets reach Kafka's clients alone."""
 
 import json
 import os
@@ -55,14 +55,14 @@ class Request:
         starting_offsets: earliest, latest, or JSON {"topic": {"partition": offset}}; it counts only
             where the stream has no checkpoint. Empty is earliest, if bronze has none of the topics.
         starting_timestamp: milliseconds since 1970, in place of starting_offsets.
-        max_offsets: at most so many a micro-batch.
-        limit: at most so many a run.
+        max_offsets: the most offsets that a micro-batch reads.
+        limit: the most offsets that a run reads.
         options: of Spark's Kafka source, by name.
         options_file: Java properties; what they say of Kafka's clients is read by those alone.
-        name: of the stream, of its checkpoint and of its lock.
+        name: that of the stream, of its checkpoint and of its lock.
         every: seconds between two micro-batches of a run that stays up; None ends with what is new.
-        accept_gaps: go on behind what Kafka deleted before it was read.
-        recover: go on behind what bronze holds, where there is no sound checkpoint.
+        accept_gaps: continue after offsets that Kafka deleted before they were read; record them.
+        recover: continue after the offsets that bronze has, where there is no sound checkpoint.
     """
 
     bootstrap_servers: str = ""

@@ -1,4 +1,4 @@
-"""Land messages from Kafka in bronze: every offset once, and no offset skipped in silence."""
+"""Land messages from Kafka in bronze: every offset once, and no offset skipped silently."""
 
 import time
 from collections import Counter

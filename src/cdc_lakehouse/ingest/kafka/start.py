@@ -1,4 +1,4 @@
-"""Where a run of a stream begins: at no offset that would skip another in silence."""
+"""Decide where a run of a stream begins, so that it skips no offset silently."""
 
 from datetime import datetime
 
@@ -19,7 +19,7 @@ EARLIEST = -2  # as Spark's Kafka source writes it
 
 
 class Start:
-    """Find out where a stream stands, what Kafka still has, and what is to be done about a loss.
+    """Finds where a stream stands, what Kafka still has, and what to do about a loss.
 
     Attributes:
         partitions: those that the request names, as Kafka has them.
@@ -100,7 +100,7 @@ class Start:
             lost or f"There is no checkpoint {self.checkpoint.path}, but bronze has these topics."
         )
         raise LakehouseError(
-            f"{lost} Run again with --recover to go on behind what bronze has: from "
+            f"{lost} Run again with --recover to continue after what bronze has: from "
             f"{_listed(following)}."
         )
 
@@ -200,7 +200,7 @@ class Start:
         return (
             f"Kafka no longer has all that was to be read: {'; '.join(found)}. If they cannot "
             "be had elsewhere, run again with --accept-gaps: it records them in "
-            "bronze.offset_gaps and goes on behind them."
+            "bronze.offset_gaps and continues after them."
         )
 
     def _begin(self, offsets: Offsets) -> None:

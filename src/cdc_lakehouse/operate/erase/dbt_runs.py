@@ -1,4 +1,4 @@
-"""dbt, run in this process on its Spark."""
+"""Run dbt in this process, on its Spark."""
 
 from typing import TYPE_CHECKING, Any
 

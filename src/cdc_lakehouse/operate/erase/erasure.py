@@ -1,6 +1,6 @@
-"""Erase data subjects: every row and message of a table that has their key, from all its copies.
+"""Erase data subjects: every row and message of a table with their key, from all tables.
 
-Nothing that is written on the way names the key: statements find rows by their place in the topics.
+Nothing that an erasure writes names the key: statements find rows by their place in the topics.
 """
 
 import uuid

@@ -6,13 +6,13 @@ from typing import Any
 from cdc_lakehouse.bronze.tables import IDENTITY
 from cdc_lakehouse.operate.erase.keys import Key
 
-# What tells a row of silver.events from all others.
+# The columns that identify a row of silver.events.
 ROW = [*IDENTITY, "row_number"]
 
 
 @dataclass
 class Found:
-    """What there is of the subjects."""
+    """What an erasure has found of the subjects."""
 
     rows: list[list[Any]] = field(default_factory=list)  # of silver.events
     messages: int = 0

@@ -1,4 +1,4 @@
-"""The keys of data subjects: how they are given, and how a text is searched for them."""
+"""Read the keys of data subjects, and search texts for them."""
 
 import csv
 import hashlib

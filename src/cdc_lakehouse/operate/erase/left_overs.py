@@ -1,4 +1,4 @@
-"""What Spark has written beside the tables."""
+"""Delete what Spark has written beside the tables."""
 
 import shutil
 from pathlib import Path

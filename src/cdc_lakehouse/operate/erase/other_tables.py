@@ -1,8 +1,8 @@
-"""What an erasure does about the tables that are not its own: users' models, snapshots, strangers.
+"""Erase rows in users' models, snapshots and unknown tables, or name those to clean by hand.
 
-The metastore says which tables there are, the project what makes them. What is rebuilt from
-silver needs nothing else. A table that keeps from which message a row comes, or a snapshot of a
-gold table with its key, is cleaned row by row. All others are named.
+The metastore says which tables there are, and the project which models make them. A table that is
+rebuilt from silver needs nothing else. If a table keeps from which message each row comes, or is a
+snapshot of a gold table with its key, the rows are deleted. All other tables are named.
 """
 
 import re
@@ -37,7 +37,7 @@ ROW_IMAGES = re.compile(r"`?silver`?\.`?row_images`?")
 
 
 class OtherTables:
-    """What becomes of the tables that are not silver.events and bronze."""
+    """The tables other than silver.events and bronze, and what an erasure does to each."""
 
     def __init__(self, spark: SparkSession, subjects: Subjects, number: str):
         self.spark, self.subjects, self.number = spark, subjects, number

@@ -1,4 +1,4 @@
-"""What the dbt project makes of the messages, and what can be done about the tables it makes."""
+"""Find the tables that the dbt project makes of the messages, and how to clean each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ UNKNOWN_REMEDY = (
 
 @dataclass(frozen=True)
 class Maker:
-    """What of the project makes a table."""
+    """A node of the project that makes a table."""
 
     kind: str  # gold, model, snapshot, test or seed
     name: str
@@ -43,7 +43,7 @@ class Maker:
 
 
 class Project:
-    """What the dbt project makes of the messages, read from its manifest."""
+    """The tables that the dbt project makes of the messages, read from its manifest."""
 
     def __init__(self, manifest: "Manifest") -> None:
         manifest.build_parent_and_child_maps()

@@ -1,4 +1,4 @@
-"""What a person reads about an erasure."""
+"""Describe an erasure for a person."""
 
 import os
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class Left:
 
 @dataclass
 class Erased:
-    """What became of the subjects of one table of the source.
+    """The result of erasing the subjects of one table of the source.
 
     Attributes:
         table: of the source; None of an erasure that was interrupted, whose record names no key.
@@ -74,7 +74,7 @@ def erased_of(
 
 @dataclass
 class Report:
-    """What is said about an erasure, and whether nothing is left to do by hand."""
+    """The text about an erasure, and whether nothing is left to do by hand."""
 
     lines: list[str] = field(default_factory=list)
     erased: list[Erased] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Find the messages and the rows of silver that are of data subjects."""
+"""Find the messages and the rows of silver that belong to data subjects."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ class _Search:
         """Return the row changes that have a subject's key before or after."""
         names = self.subjects.names
         new = ", ".join(text_under("after", each) for each in names)
-        # What `before` does not hold has not changed, be it a part of the key.
+        # A column that `before` lacks has not changed, also one of the key.
         old = ", ".join(
             f"coalesce({text_under('before', each)}, {text_under('after', each)})" for each in names
         )

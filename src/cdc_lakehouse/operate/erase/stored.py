@@ -1,4 +1,4 @@
-"""The tables that the metastore knows, and how rows of subjects are found in them and removed."""
+"""Find and remove rows of data subjects in the tables that the metastore knows."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def is_delta(spark: SparkSession, table: str) -> bool:
 
 @dataclass
 class Finder:
-    """How the rows of the subjects are found in tables, without the key: it goes into no log.
+    """Finds the rows of the subjects in tables without naming a key, which must be in no log.
 
     The rows that are removed from silver are in the temporary view `removed_rows`. `hashes` stand
     for the keys of gold models, behind `salt`, so that the record of an erasure names no subject.

@@ -1,4 +1,4 @@
-"""What is known of the table of an extract: its names, its columns, its key."""
+"""Find the names, the columns and the key of the table of an extract."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -127,7 +127,7 @@ class Extract:
         return f"{EXTRACT_TOPIC}{self.table}"
 
     def report(self, request: Request) -> ExtractReport:
-        """What is known of it before it lands."""
+        """The report of the extract before it lands."""
         report = ExtractReport(str(self.table), request.taken_at, self.key, self.columns, self.rows)
         if not self.table.columns:
             report.notes.append(

@@ -75,7 +75,7 @@ def _from_files(spark: SparkSession, source: Source) -> DataFrame:
     rows = reader.load(paths)
     if kind != "json":
         return rows
-    # Of an object or a list Spark gives the text as it stands, if it is asked for a text.
+    # Asked for a text, Spark gives the text of an object or a list as it stands.
     texts = T.StructType([T.StructField(name, T.StringType()) for name in rows.columns])
     return reader.schema(texts).load(paths)
 

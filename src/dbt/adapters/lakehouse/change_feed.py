@@ -1,4 +1,4 @@
-"""What `changes_of` asks: which commits of a gold table's change feed a model has to read."""
+"""Answer `changes_of`: which commits of a gold table's change feed a model has to read."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Bring the change log up to date: what is done in which order."""
+"""Bring the change log up to date, step by step."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -76,7 +76,7 @@ class ChangeLogRun:
         """Make the table, or give it the columns that it lacks and mark the rows that it has."""
         tables, table = self.tables, self.window.table
         if duplicates.COLUMN in self.window.build.added:
-            # Who is killed before they are marked has the next run do it.
+            # If this run is killed before it marks them, the next run does.
             tables.adapter.execute(set_properties(table, {duplicates.UNMARKED: "true"}))
         if self.window.preparation:
             tables.adapter.execute(self.window.preparation)

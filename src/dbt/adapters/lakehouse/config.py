@@ -1,4 +1,4 @@
-"""The options that a model of this adapter may have beside those of dbt-spark."""
+"""The options that a model of this adapter may have besides those of dbt-spark."""
 
 from dataclasses import dataclass
 from typing import Any

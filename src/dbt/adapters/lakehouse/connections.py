@@ -1,4 +1,4 @@
-"""dbt's connections to the embedded Spark: a root session a process, a child session a thread."""
+"""dbt's connections to the embedded Spark: one root session per process, one child per thread."""
 
 import re
 import threading
@@ -98,7 +98,7 @@ def root_session(overrides: dict[str, str], is_long: bool | None = None) -> Spar
 
     Args:
         overrides: settings of the profile.
-        is_long: whether this process will be at it for long; None asks bronze for what is new.
+        is_long: whether Java should optimise code for a long run; None asks how much is new.
 
     Raises:
         DbtRuntimeError: another process holds the metastore, this one has another lakehouse open,
@@ -156,10 +156,10 @@ def release_metastore() -> None:
 
 
 def has_much_to_do(bytes_to_land: int = 0) -> bool:
-    """Tell whether so much of bronze is not processed that this process will be at it for long.
+    """Tell whether so much of bronze is unprocessed that optimising code is worth its time.
 
     Args:
-        bytes_to_land: what this process is going to land there first.
+        bytes_to_land: how much this process is going to land there first.
     """
     messages, events = warehouse_path("bronze", "messages"), warehouse_path("silver", "events")
     mark = (last_transactions(events) or {}).get("bronze.messages")

@@ -1,4 +1,4 @@
-"""What data tests ask: what came since they last passed, and what `lakehouse check` finds."""
+"""Answer data tests: what came since they last passed, and what `lakehouse check` finds."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -82,7 +82,7 @@ class DataTests:
         return ""
 
     def places_since(self, version: int) -> str:
-        """Return the condition on a change that a newer one may have its place in the source.
+        """Return the condition on changes whose place in the source a newer change may have, too.
 
         Args:
             version: changes of later commits of bronze.messages are new; with -1 all are.

@@ -39,7 +39,7 @@ Context = Mapping[str, Callable[..., Any]]
 
 
 class Execution:
-    """What a run does with Spark and tells dbt.
+    """Executes the steps of a run with Spark, and tells dbt about it.
 
     Args:
         context: that in which dbt renders the model.

@@ -1,4 +1,4 @@
-"""Look at the expressions of rules and of derived columns as Spark understands them."""
+"""Check the expressions of rules and of derived columns, as Spark understands them."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -17,7 +17,7 @@ from cdc_lakehouse.routes import EXTRACT
 from dbt.adapters.lakehouse.tables import Tables
 
 PLACES = "extract_places"
-# Who has an extract says so before it has.
+# A change log gets this property before it gets an extract.
 HAS_EXTRACTS = {extracts.PROPERTY: "some"}
 
 
@@ -32,7 +32,7 @@ class Extracts:
 
     @property
     def properties(self) -> dict[str, str]:
-        """What the change log says of itself if it has extracts."""
+        """The property of a change log that has extracts; none without."""
         has = self.has_new or self.tables.properties(self.target).get(extracts.PROPERTY)
         return HAS_EXTRACTS if has else {}
 
@@ -63,7 +63,7 @@ class Extracts:
         self.known = []
 
     def move(self, written: str) -> bool:
-        """Move the extracts that changes move which are written, but not committed.
+        """Move the known extracts that written, not yet committed changes move.
 
         Args:
             written: a view of these changes.

@@ -1,4 +1,4 @@
-"""What the materialization `follows` asks; `cdc_lakehouse.engine.follows` decides it."""
+"""Run the materialization `follows`; `cdc_lakehouse.engine.follows` decides what it does."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -31,8 +31,8 @@ from dbt.adapters.lakehouse.tables import Tables
 from dbt.adapters.lakehouse.views import Views
 
 Nodes = Mapping[str, Mapping[str, Any]]
-# What makes the rows of one key depend on the time of a run or on rows of other keys, by the names
-# of Spark's patterns in a plan.
+# Parts of a query that make the rows of a key depend on the time of a run or on other keys, by the
+# names of Spark's patterns in a plan.
 REFUSED = {
     "CURRENT_LIKE": "the time, user or database of the run",
     "LIMIT": "limit",

@@ -1,4 +1,4 @@
-"""What the materializations of gold ask; `cdc_lakehouse.engine` decides it."""
+"""Run the materializations of gold; `cdc_lakehouse.engine` decides what they do."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,7 +51,7 @@ from dbt.adapters.lakehouse.tables import INFERENCE, Tables, folder_of
 from dbt.adapters.lakehouse.views import REPLACED, Views
 from dbt.adapters.lakehouse.widening import find_widened, named
 
-# Of more columns than these nothing is inferred, which would take minutes.
+# With more columns than these nothing is inferred: it would take minutes.
 MANY_COLUMNS = 200
 
 
@@ -72,7 +72,7 @@ class Gold:
     ) -> None:
         self.tables, self.marks, self.views, self.protection = tables, marks, views, protection
         self.moments = moments
-        # What the runs of silver have left, by how far they had come.
+        # The changes that runs of silver have left, by how far they had come.
         self._kept: dict[int | None, LatestChanges | None] = {}
 
     def check(self, node: Mapping[str, Any]) -> str:
@@ -198,7 +198,7 @@ class Gold:
         properties: Mapping[str, str],
         widened: Sequence[Widened],
     ) -> tuple[str, ...]:
-        """The statements that bring the table that is there, if there is one, in line."""
+        """The statements that make an existing table what its model says, without a rebuild."""
         if not properties:
             return ()
         schema, cluster_by = (
@@ -241,7 +241,7 @@ class Gold:
         ]
 
     def _validates_otherwise(self, table: GoldTable) -> bool:
-        """Whether its views are of other rules than the model's, by the one made last."""
+        """Whether its views apply other rules than the model's, by the one made last."""
         digest = table.validated_rows.digest
         return (self.views.view_property(table.problems, RULES) or "") != digest
 
@@ -256,7 +256,7 @@ class Gold:
         return found
 
     def _changes(self, last: int | None, read: int | None) -> list[TableChanges] | None:
-        """What the runs of silver have left of the changes after a version; once in a run."""
+        """The changes after a version, as runs of silver have left them; read once in a run."""
         if last not in self._kept:
             path = folder_of(self.tables.events)
             kept = change_log.read_kept(self.tables.spark, path) if last is not None else None
@@ -267,7 +267,7 @@ class Gold:
     def _has_reprocessed_changes(
         self, model: GoldModel, read: int | None, last: int | None
     ) -> bool:
-        """Whether changes that the table has read were processed otherwise since."""
+        """Whether changes that the table has read were reprocessed since, with another result."""
         versions = read_tables(self.tables.properties(self.tables.events).get(REPROCESSED))
         if read is None or last is None:
             return False

@@ -103,12 +103,12 @@ class LakehouseAdapter(SparkAdapter):
 
     @Part
     def summaries(self) -> Summaries:
-        """What summaries keep, and when."""
+        """The summaries, and the rows that they keep."""
         return Summaries(self.tables, self.marks)
 
     @Part
     def data_tests(self) -> DataTests:
-        """What data tests ask."""
+        """The answers that data tests need."""
         return DataTests(self.tables, self.marks)
 
     @Part

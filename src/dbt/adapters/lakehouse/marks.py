@@ -1,4 +1,4 @@
-"""How far the tables of a lakehouse have read each other, and how a run notes it."""
+"""Read how far the tables of a lakehouse have read each other, and note it with each write."""
 
 from contextlib import suppress
 from typing import Any
@@ -15,11 +15,11 @@ from dbt.adapters.lakehouse.tables import Tables, folder_of
 
 
 class Marks:
-    """What a table has noted of a source: a transaction of Delta, which commits with the rows."""
+    """The notes of tables on how far they have read a source: Delta transactions, with the rows."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
-        # What was found of bronze.messages where it is not the one that was read, in this run.
+        # Why bronze.messages is not the one that was read, as found in this run.
         self._found: dict[tuple[Any, ...], str | None] = {}
 
     def mark(self, relation: BaseRelation, name: str) -> Mark:

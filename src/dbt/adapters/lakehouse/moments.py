@@ -94,7 +94,7 @@ class Moments:
         return ""
 
     def _is_wanted(self) -> bool:
-        """Whether the command at work builds tables, of all that there is."""
+        """Whether the command at work builds tables from all rows."""
         is_run = get_flags().WHICH in ("run", "build") and not self.tables.reads_a_part_only("")
         return is_run and is_table(folder_of(self.tables.events))
 
@@ -149,7 +149,7 @@ class Moments:
         return True
 
     def _known(self, events: int) -> State:
-        """What an earlier run has left; nothing if silver was restored or made again since."""
+        """The state that an earlier run left; nothing if silver was restored or rebuilt since."""
         path = folder_of(self.table)
         left = read_state(read_beside(self.tables.spark, path, FILE))
         version = last_commit(path)

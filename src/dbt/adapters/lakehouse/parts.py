@@ -1,4 +1,4 @@
-"""The parts that the adapter is made of, as macros ask them: `adapter.gold.plan(...)`."""
+"""The parts of the adapter, which macros call by their names: `adapter.gold.plan(...)`."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -8,7 +8,7 @@ Kind = TypeVar("Kind")
 
 
 class _WhileParsing:
-    """What a part is while dbt parses a project: whatever is asked of it is an empty text."""
+    """A part while dbt parses a project: every method returns an empty text."""
 
     def __getattr__(self, name: str) -> Callable[..., str]:
         return lambda *arguments, **named: ""

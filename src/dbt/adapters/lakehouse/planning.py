@@ -1,4 +1,4 @@
-"""What a run would do, for `lakehouse plan`: its steps, of which none that writes is executed."""
+"""Plan a run for `lakehouse plan`: execute the steps that read, and none that writes."""
 
 from dataclasses import replace
 from typing import Any
@@ -31,10 +31,10 @@ from dbt.adapters.lakehouse.impl import LakehouseAdapter
 
 
 class Planned(Execution):
-    """Executes the steps that only read, and keeps all of them.
+    """Executes the steps that only read, and keeps all steps.
 
-    What they read is staged as in a run, so that a plan decides by the same counts. Behind the
-    commit it would be read from what no plan writes.
+    Rows that they read are staged as in a run, so that a plan decides by the same counts. Steps
+    behind the commit would read rows that no plan writes.
     """
 
     def __init__(self, adapter: LakehouseAdapter) -> None:
@@ -53,7 +53,7 @@ class Planned(Execution):
         return super().do(step) if is_read else None
 
     def _with_commit(self, table: BaseRelation, state: TableState | None) -> TableState | None:
-        """What a table would be with the commit of the plan."""
+        """The state of a table as the commit of the plan would leave it."""
         commit = self._commit
         if commit is None or commit.table != table:
             return state

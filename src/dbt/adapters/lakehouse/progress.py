@@ -1,4 +1,4 @@
-"""How far the partitions of topics have come, and the sources with them: what Spark is asked."""
+"""Ask Spark how far the partitions of topics, and with them their sources, have delivered."""
 
 import time
 from collections.abc import Collection, Iterable
@@ -30,7 +30,7 @@ GROUPS_KEPT = 1000
 
 @dataclass(frozen=True)
 class Question:
-    """What the changes of a source are asked, if it is due.
+    """The question about the changes of a source, if it is due.
 
     Attributes:
         begin: the version of bronze from which on there is something that is not complete.
@@ -46,7 +46,7 @@ class Question:
 
 
 class Progress:
-    """What has come since an earlier run, and up to where sources are complete with it.
+    """What has arrived since an earlier run, and up to where sources are complete now.
 
     Args:
         known: what that run has left.
@@ -91,7 +91,7 @@ class Progress:
         )
 
     def _new_partitions(self, events: int) -> list[Partition]:
-        """What has come of partitions since the earlier run."""
+        """How far partitions have delivered since the earlier run."""
         if events == self.known.events:
             return []
         new = sql.results_where(f"bronze_version > {self.known.read}")
@@ -172,7 +172,7 @@ class Progress:
         return Question(source, is_due, begin, kept, version)
 
     def _places(self, due: Collection[Question]) -> dict[str, Found]:
-        """What the changes of sources tell that are not complete."""
+        """Read the changes of sources that are not complete."""
         if not due:
             return {}
         limits = ", ".join(
@@ -202,7 +202,7 @@ class Progress:
         return {row.source: Found(*row[1:]) for row in rows}
 
     def _open_groups(self, places: dict[str, Found]) -> dict[str, list[OpenGroup]]:
-        """What is not complete of sources, where it is little."""
+        """The changes of sources that are not complete, where they are few."""
         cuts = ", ".join(
             f"({quoted(name)}, {quoted(found.cut)})"
             for name, found in places.items()
@@ -219,7 +219,7 @@ class Progress:
 def _left(
     question: Question, places: dict[str, Found], open_groups: dict[str, list[OpenGroup]]
 ) -> Asked:
-    """Return what is left of a question for the next run."""
+    """Return what the next run has to know of a question."""
     source, version, kept = question.source, question.kept_version, question.kept
     if question.is_due:
         found = places.get(source.name, Found())

@@ -1,4 +1,4 @@
-"""What models ask of seeds/protected_columns.csv."""
+"""Tell models the lines of seeds/protected_columns.csv that concern them."""
 
 from functools import cached_property
 from pathlib import Path

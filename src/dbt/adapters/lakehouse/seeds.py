@@ -1,8 +1,8 @@
 """Load a seed in one commit, and only if its file or its types have changed.
 
-dbt-spark drops the table, makes an empty one and fills it: after a kill between these steps the
-next `dbt run` would read topics without time zones, and say nothing. A commit costs a small run
-half a second, and a seed seldom changes.
+dbt-spark drops the table, makes an empty one and fills it. After a kill between these steps the
+next `dbt run` would silently read topics without time zones. A commit costs a small run half a
+second, and a seed seldom changes.
 """
 
 import csv

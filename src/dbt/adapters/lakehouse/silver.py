@@ -1,4 +1,4 @@
-"""What the materialization of the change log asks; `cdc_lakehouse.engine` decides it."""
+"""Run the materialization of the change log; `cdc_lakehouse.engine` decides what it does."""
 
 from collections.abc import Mapping
 from pathlib import Path

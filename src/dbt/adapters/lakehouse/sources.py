@@ -1,4 +1,4 @@
-"""What macros ask about the source tables of gold models, and the names of their columns."""
+"""Tell macros the source tables of gold models, and the names of their columns in the source."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

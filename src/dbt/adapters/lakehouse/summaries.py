@@ -1,4 +1,4 @@
-"""Summaries: views of what a growing table comes to, which keep what they have summed up of it."""
+"""Summaries: views that aggregate a growing table, and keep their sums of its older rows."""
 
 import hashlib
 from contextlib import ExitStack
@@ -22,7 +22,7 @@ MUCH = 32 << 20
 
 
 class Summaries:
-    """What summaries keep, and when."""
+    """The summaries of a project, and the tables in which they keep rows."""
 
     def __init__(self, tables: Tables, marks: Marks) -> None:
         self.tables, self.marks = tables, marks
@@ -61,7 +61,7 @@ class Summaries:
     ) -> None:
         """Let a summary keep what it shows, if much has come to its source since it last did.
 
-        Who reads it then reads little. What it keeps of rows that are no longer there it forgets.
+        Readers then read little. Kept sums of rows that are no longer there are deleted.
 
         Args:
             sql: the query of the summary.

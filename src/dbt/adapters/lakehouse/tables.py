@@ -1,4 +1,4 @@
-"""What every materialization asks of Delta and of Spark."""
+"""Ask Delta and Spark what every materialization needs to know of tables."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -79,7 +79,7 @@ class Tables:
 
     def __init__(self, adapter: SparkAdapter) -> None:
         self.adapter = adapter
-        # What is known for the rest of the run.
+        # Answers that hold for the rest of the run.
         self._answers: dict[str, list[Row]] = {}
         self._asked: set[str] = set()
 

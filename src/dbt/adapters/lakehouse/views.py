@@ -1,4 +1,4 @@
-"""Views as a run has left them: another program may have replaced one, which no run would see."""
+"""Decide which views a run makes again, also those that another program has replaced."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Whether a stored gold table gets wider types in place, asked of the table."""
+"""Find the columns of a stored gold table that get a wider type in place."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""The models and macros of silver, as a dbt package that is there wherever this one is installed.
+"""The models and macros of silver, as a dbt package that is there wherever cdc_lakehouse is.
 
 dbt takes packages from the folder dbt_packages, and from adapters. No profile names this adapter.
 """
