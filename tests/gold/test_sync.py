@@ -453,6 +453,15 @@ def test_statements_tell_the_names_that_a_column_had(statements, former):
     assert changes_of(source, (), statements).former == former
 
 
+def test_a_statement_without_a_schema_is_of_the_table_without_one():
+    mysql, postgresql = Names("shop", None, "orders"), Names("shop", "public", "orders")
+    statement = rename(("a", "b"), database="shop")
+    assert statement.is_of(mysql) and statement.is_of(postgresql)
+    assert statement.may_be_of(postgresql, {postgresql})
+    assert not statement.may_be_of(postgresql, {postgresql, mysql})
+    assert statement.may_be_of(mysql, {postgresql, mysql})
+
+
 @pytest.mark.parametrize(
     ("own", "seen", "wider"),
     [

@@ -51,7 +51,8 @@ class ChangingTable:
         self.dropped: list[Column] = []
         # By id the values of each column, those that are dropped too: gold keeps their last values.
         self.rows: dict[int, dict[int, str | None]] = {}
-        self.versions: dict[int, list[dict[int, str | None]]] = {}
+        # The states of each row from an insert to a delete, and of the next row with that id.
+        self.lives: dict[int, list[list[dict[int, str | None]]]] = {}
         for _ in range(3):
             self.insert()
 
@@ -75,7 +76,7 @@ class ChangingTable:
         self.insert()
 
     def insert(self) -> None:
-        number = 1 + max(self.versions, default=0) if self.random.random() < 0.8 else 1
+        number = 1 + max(self.lives, default=0) if self.random.random() < 0.8 else 1
         if number in self.rows:
             return self.update()
         after = {id(column): column.value(self.random) for column in self.columns}
@@ -107,7 +108,9 @@ class ChangingTable:
             del self.rows[number]
         else:
             self.rows[number] = after
-            self.versions.setdefault(number, []).append(after)
+            if before is None:
+                self.lives.setdefault(number, []).append([])
+            self.lives[number][-1].append(after)
 
     def alter(self) -> None:
         kind = self.random.choice(("add", "rename", "rename", "widen", "widen", "drop"))

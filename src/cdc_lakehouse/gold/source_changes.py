@@ -70,6 +70,15 @@ class Statement:
         """Tell whether it can be about tables of the schema of a table."""
         return self.database == table.database and self.schema in (None, table.schema)
 
+    def may_be_of(self, table: TableNames, tables: Collection[TableNames]) -> bool:
+        """Tell whether its schema can be that of a table.
+
+        Without one it is of a table without one, if there is such a table: of MySQL's `shop.orders`,
+        not of `shop.public.orders` of another database of that name.
+        """
+        is_of_other = replace(table, schema=None) in tables and table.schema is not None
+        return self.schema is not None or not is_of_other
+
     def is_of(self, table: TableNames) -> bool:
         """Tell whether it can be about a table."""
         name = table.table or ""
@@ -156,8 +165,15 @@ def seen_changes(spark: SparkSession, tables: Iterable[SourceTable]) -> list[Sou
         TableNames(*row[:3]): frozenset(map(frozenset, row.shapes))
         for row in spark.sql(SHAPES).collect()
     }
+    tables = list(tables)
+    all_names = {table.names for table in tables}
     return [
-        changes_of(table, seen.get(table.names, ()), statements, shapes.get(table.names, ()))
+        changes_of(
+            table,
+            seen.get(table.names, ()),
+            [statement for statement in statements if statement.may_be_of(table.names, all_names)],
+            shapes.get(table.names, ()),
+        )
         for table in tables
     ]
 
