@@ -56,7 +56,9 @@ def rename(*pairs, dropped=(), added=(), offset=7, **named):
     """A statement that renames columns, drops some and adds some."""
     altered = (*(name for pair in pairs for name in pair), *dropped, *added)
     named = {"database": "shop", "schema": None, "table": "orders", "format": "canal"} | named
-    return Statement(place=f"shop/0, offset {offset}", renames=pairs, altered=altered, **named)
+    removed = (*(old for old, _ in pairs), *dropped)
+    place = f"shop/0, offset {offset}"
+    return Statement(place=place, renames=pairs, altered=altered, removed=removed, **named)
 
 
 def gone(column, since="5"):
@@ -339,6 +341,20 @@ def test_a_column_that_is_added_and_renamed_between_two_runs_is_one(project):
 NEW = table({"id": "int(11)", "nr": "int(11)"}, name="items_7")
 
 
+def test_a_column_that_is_renamed_and_dropped_between_two_runs_keeps_its_last_values(project):
+    columns = ("id", "order_number", "qty", "order_no", "note")
+    source = table({"id": "bigint", "order_number": "varchar(20)", "qty": "int"}, columns=columns)
+    statements = [rename(("order_no", "order_number")), rename(dropped=["order_number"])]
+    seen = (gone("order_no"), gone("order_number", "6"))
+    _, found = project(source, seen, statements)
+    assert [(each.column, each.kind, each.to_do) for each in found if each.column != "note"] == [
+        ("order_number", "rename", None)
+    ]
+    assert "    image['order_number'] as order_no," in project.sql.read_text()
+    _, found = project(source, seen, statements)
+    assert {each.column for each in found} <= {"note"}
+
+
 def test_a_new_table_is_written_where_a_pattern_covers_it(project):
     policy = TablePolicy("shop.items_*", name="item{1}", key="id,nr", add="apply")
     files, [finding] = project(NEW, policy=policy)
@@ -441,6 +457,9 @@ def test_the_page_shows_what_is_named_and_written(tmp_path):
         ([rename(("a", "x")), rename(("x", "c"))], {"c": ("a",)}),  # no row brought x
         ([rename(("a", "b"), ("b", "a"))], {"a": ("b",), "b": ("a",)}),
         ([rename(("a", "b")), rename(dropped=["b"]), rename(added=["b"])], {}),
+        ([rename(("a", "b")), rename(dropped=["b"]), rename(dropped=["b"])], {"b": ("a",)}),
+        ([rename(("a", "b")), rename(dropped=["b"]), rename(("c", "b"))], {"b": ("c",)}),
+        ([rename(("a", "x")), rename(dropped=["x"])], {}),  # no row brought x
         ([rename(("a", "b")), rename(added=["a"])], {"b": ("a",)}),
         ([rename(("a", "b")), rename(("a", "b"))], {"b": ("a",)}),  # delivered twice
         ([rename(("a", "b"), table="others")], {}),

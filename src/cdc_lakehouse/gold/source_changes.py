@@ -31,7 +31,9 @@ STATEMENTS = """
         database_name, schema_name, table_name, format,
         concat(topic, '/', partition, ', offset ', offset) as place,
         stated.renamed_columns, stated.renamed_tables,
-        stated.altered_columns.column_name as altered, stated.names
+        stated.altered_columns.column_name as altered,
+        filter(stated.altered_columns, altered -> not altered.is_added).column_name as removed,
+        stated.names
     from statements
     where size(stated.altered_columns) > 0 or size(stated.renamed_tables) > 0
     order by format, sequence, topic, partition, offset
@@ -53,7 +55,8 @@ class Statement:
     """A statement that changes columns or names of tables, in the words of the source.
 
     `renames` are pairs of a previous name and a name, `altered` all columns that it adds or drops,
-    those that it renames by both names; `names` are all of its words in lower case.
+    those that it renames by both names, `removed` the names that it takes away; `names` are all of
+    its words in lower case.
     """
 
     database: str | None
@@ -64,6 +67,7 @@ class Statement:
     renames: tuple[tuple[str, str], ...] = ()
     renamed_tables: tuple[tuple[str, str], ...] = ()
     altered: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
 
     def is_near(self, table: TableNames) -> bool:
@@ -73,8 +77,8 @@ class Statement:
     def may_be_of(self, table: TableNames, tables: Collection[TableNames]) -> bool:
         """Tell whether its schema can be that of a table.
 
-        Without one it is of a table without one, if there is such a table: of MySQL's `shop.orders`,
-        not of `shop.public.orders` of another database of that name.
+        Without one it is of the table without one, if there is such a table: of MySQL's
+        `shop.orders`, not of `shop.public.orders` of another database of that name.
         """
         is_of_other = replace(table, schema=None) in tables and table.schema is not None
         return self.schema is not None or not is_of_other
@@ -92,7 +96,8 @@ class SourceChanges:
 
     Attributes:
         gone: columns that the source has no longer.
-        former: for each column the names that it had before, the newest first, as in images.
+        former: for each column the names that it had before, the newest first, as in images; also
+            for one that was renamed and then dropped.
         pending: old names of columns whose new name no row has brought yet.
         place: the place of the statement that gave a column its name.
         doubtful: columns that no statement adds, with those that were gone in the same change.
@@ -113,6 +118,11 @@ class SourceChanges:
     def present(self) -> list[str]:
         """The columns that the source has, in its order."""
         return [column for column in self.table.columns if column not in self.gone]
+
+    @property
+    def renamed_and_gone(self) -> list[str]:
+        """Columns that had other names before they were dropped, none of which is in use again."""
+        return [n for n, olds in self.former.items() if n in self.gone and self.gone >= {*olds}]
 
     def are_two(self, one: str, other: str) -> bool:
         """Tell whether two names are of two columns: the table has both, or a row had."""
@@ -157,6 +167,7 @@ def seen_changes(spark: SparkSession, tables: Iterable[SourceTable]) -> list[Sou
             renames=tuple(map(tuple, row.renamed_columns)),
             renamed_tables=tuple(map(tuple, row.renamed_tables)),
             altered=tuple(row.altered),
+            removed=tuple(row.removed),
             names=tuple(row.names),
         )
         for row in spark.sql(STATEMENTS).collect()
@@ -193,6 +204,7 @@ def changes_of(
     """
     spelled = {name.lower(): name for name in reversed(table.columns)}
     lineage: dict[str, tuple[str, ...]] = {}
+    dropped: dict[str, tuple[str, ...]] = {}
     place: dict[str, str] = {}
     stated: set[str] = set()
 
@@ -206,18 +218,21 @@ def changes_of(
         altered = {spell(name) for name in statement.altered}
         before = {name: lineage.pop(name, ()) for name in altered}
         lineage |= {new: (old, *before.get(old, ())) for old, new in renames}
+        removed = {spell(name) for name in statement.removed} - {old for old, _ in renames}
+        dropped = {name: olds for name, olds in dropped.items() if name not in altered - removed}
+        dropped |= {name: before[name] for name in removed if before[name]}
         place |= {new: statement.place for _, new in renames}
         stated |= altered
     former = {
         name: tuple(dict.fromkeys(old for old in olds if old != name and old in table.columns))
-        for name, olds in lineage.items()
+        for name, olds in (dropped | lineage).items()
     }
     gone = {each.column: each for each in seen if each.missing_since is not None}
     return SourceChanges(
         table,
         frozenset(gone),
         {name: olds for name, olds in former.items() if olds and name in table.columns},
-        frozenset(o for name, olds in former.items() if name not in table.columns for o in olds),
+        frozenset(o for name in lineage.keys() - {*table.columns} for o in former[name]),
         place,
         {
             new.column: olds

@@ -80,8 +80,9 @@ class ModelSync:
     def findings(self) -> Iterator[Finding]:
         """Change the model where it follows; return what was seen."""
         for changes in self._read:
-            for name in changes.present:
-                if name not in self._excepted:
+            for name in (*changes.present, *changes.renamed_and_gone):
+                is_read = not self._names.isdisjoint(changes.former.get(name, ()))
+                if name not in self._excepted and (is_read or name not in changes.gone):
                     yield from self._of_name(changes, name)
         for number, column in enumerate(self._columns):
             if column.source not in self._excepted:
