@@ -210,12 +210,9 @@ class GoldRun:
             return latest
         if table.keeps_times:
             changes = sql.known_as_before(changes, table)
-        touched = sql.changes_of_touched_keys(changes, table, found)
-        if table.read is not None:
-            # Several parts of the next query read them, and Spark would plan them for each.
-            yield Stage("touched_changes", touched)
-            touched = "select * from touched_changes"
-        versions: str = sql.versions_of_rows(touched, table, found)
+        # Several parts of the next query read them, and Spark would plan and compute them for each.
+        yield Stage("touched_changes", sql.changes_of_touched_keys(changes, table, found))
+        versions: str = sql.versions_of_rows("select * from touched_changes", table, found)
         return versions
 
     def _commit(self, statement: str, is_staged: bool = False) -> Commit:
