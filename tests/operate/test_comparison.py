@@ -14,7 +14,6 @@ from encoders.project import remove_gold
 
 pytestmark = pytest.mark.long
 
-JARS = "src/cdc_lakehouse/runtime/jars.xml"
 MODEL = """select
     {{ change_columns() }},
     try_cast(image['id'] as bigint) as id,
@@ -210,6 +209,5 @@ def test_the_page_names_every_test_and_no_other():
         text = (PROJECT / "tests" / "operate" / file).read_text()
         tests = set(re.findall(r"^def (test_\w+)", text, re.MULTILINE))
         assert set(re.findall(rf"{file}::(test_\w+)", page)) == tests
-    delta = re.search(r'delta-spark_\S+ rev="([^"]+)"', (PROJECT / JARS).read_text())[1]
-    assert f"pyspark {version('pyspark')}, delta-spark {delta}" in page
+    assert f"pyspark {version('pyspark')}, delta-spark {version('delta-spark')}" in page
     assert f"dbt-spark {version('dbt-spark')}" in page

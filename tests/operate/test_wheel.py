@@ -246,6 +246,9 @@ def test_an_upgrade_that_needs_other_jars_says_so(tmp_path, monkeypatch):
     with pytest.raises(LakehouseError, match="jars of another version of cdc_lakehouse"):
         jars.installed_jars()
     assert jars.fetch_jars() == [tmp_path / "delta-1.0.jar"]
+    monkeypatch.setattr(jars, "version", {"delta-spark": "9.9"}.__getitem__)
+    with pytest.raises(LakehouseError, match="or of delta-spark"):
+        jars.installed_jars()
 
 
 def _python(text, environ):

@@ -1,10 +1,10 @@
 """The Java libraries beside pyspark's own: fetched once at set-up, never resolved again."""
 
-import shutil
 import site
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pyspark
@@ -30,10 +30,11 @@ def fetch_jars() -> list[Path]:
     Raises:
         LakehouseError: no usable Java, or the repository could not be reached.
     """
+    delta = f"-Ddelta={version('delta-spark')}"
     for revision in TOKEN_PROVIDERS:
-        reason = retrieve(NEEDED, FOLDER, f"-Dtoken.provider={revision}")
+        reason = retrieve(NEEDED, FOLDER, delta, f"-Dtoken.provider={revision}")
         if not reason:
-            shutil.copy(NEEDED, FOLDER)
+            (FOLDER / NEEDED.name).write_text(_needed())
             return installed_jars()
     raise LakehouseError(f"The jars could not be fetched:\n{reason}")
 
@@ -92,13 +93,19 @@ def installed_jars(scheme: str = "") -> list[Path]:
         LakehouseError: they have not been fetched yet, or for another version of this package.
     """
     jars, fetched = sorted(FOLDER.glob("*.jar")), FOLDER / NEEDED.name
-    if fetched.exists() and fetched.read_bytes() != NEEDED.read_bytes():
+    if fetched.exists() and fetched.read_text() != _needed():
         raise LakehouseError(
-            f"{FOLDER} holds the jars of another version of cdc_lakehouse. Run `lakehouse setup`."
+            f"{FOLDER} holds the jars of another version of cdc_lakehouse or of delta-spark. "
+            "Run `lakehouse setup`."
         )
     if not jars:
         raise LakehouseError(f"{FOLDER} holds no jars. Run `lakehouse setup`.")
     return jars + (_jars_of(scheme) if scheme else [])
+
+
+def _needed() -> str:
+    """Return jars.xml with the version of delta-spark that is installed."""
+    return NEEDED.read_text().replace("${delta}", version("delta-spark"))
 
 
 def _jars_of(scheme: str) -> list[Path]:
