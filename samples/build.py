@@ -8,6 +8,7 @@ the shape of Spark's Kafka source for the Avro ones. What it writes:
     vendor.dts_canal     copies of samples/vendor/dts_canal.jsonl and canal-data-with-init.jsonl
     vendor.oms_default   a copy of samples/vendor/oms_default.jsonl
     vendor.dts_avro      VENDOR_DTS below, encoded
+    vendor.debezium_postgresql  POSTGRESQL_HISTORY as Debezium's connector for PostgreSQL sends it
     shop.orders          SHOP_HISTORY as DTS Canal messages, delivered as SHOP_DELIVERY says
     crm.customers        CRM_HISTORY as OMS Default messages, delivered as CRM_DELIVERY says
     shop.payments        PAYMENTS_HISTORY as DTS Avro records, delivered as PAYMENTS_DELIVERY says
@@ -19,6 +20,7 @@ Everything is fixed: no randomness, no clock, so a second run writes the same by
 must come out of it are in samples/expected; they were worked out by hand, not by this script.
 """
 
+import base64
 import io
 import json
 import re
@@ -399,6 +401,44 @@ VENDOR_DDL = (
     "create table t1 (id int primary key, item_code varchar(20) unique, price decimal(10,2))"
 )
 
+# ---------------------------------------------------------------------------------------------
+# vendor.debezium_postgresql: the table customers of the page on Debezium's connector for
+# PostgreSQL, with a number, a long text and a moment beside; JsonConverter with schemas, and keys.
+# REPLICA IDENTITY DEFAULT: an update has no row before, a delete the key alone; a long text that an
+# update leaves as it is is not sent. A change of the key is a delete, a tombstone and an insert.
+
+UNAVAILABLE = "__debezium_unavailable_value"
+POSTGRESQL_FIELDS = [
+    {"type": "int32", "optional": False, "field": "id"},
+    {"type": "string", "optional": False, "field": "email"},
+    {
+        "type": "bytes",
+        "optional": True,
+        "name": "org.apache.kafka.connect.data.Decimal",
+        "version": 1,
+        "parameters": {"scale": "2", "connect.decimal.precision": "10"},
+        "field": "credit",
+    },
+    {"type": "string", "optional": True, "field": "notes"},
+    {
+        "type": "string",
+        "optional": True,
+        "name": "io.debezium.time.ZonedTimestamp",
+        "version": 1,
+        "field": "updated_at",
+    },
+]
+# Operation and row: id, email, credit in cents, notes, updated_at.
+POSTGRESQL_HISTORY = [
+    ("r", (1001, "sally@acme.com", 12550, "Prefers\nmail", "2026-11-01T09:00:00.123456Z")),
+    ("c", (1002, "george@acme.com", 0, None, "2026-11-02T10:30:00Z")),
+    ("u", (1001, "sally.thomas@acme.com", 9999, UNAVAILABLE, "2026-11-03T11:00:00Z")),
+    ("u", (1002, "george@acme.com", -1250, "Pays late", "2026-11-04T08:15:00.5Z")),
+    ("d", (1002, "", None, None, None)),
+    ("", (1002, "", None, None, None)),
+    ("c", (2002, "george@acme.com", -1250, "Pays late", "2026-11-05T08:15:00Z")),
+]
+
 LEGACY_AUDIT = """\
 {"who": "admin", "what": "login", "when": "2026-11-02T08:00:00Z"}
 {"who": "admin", "what": "export", "when": "2026-11-02T08:05:41Z", "rows": 1200}
@@ -702,11 +742,17 @@ KAFKA_SCHEMA = pa.schema(
 )
 
 
-def write_parquet(topic: str, name: str, first: int, values: list[tuple[bytes, int]]) -> None:
+def write_parquet(
+    topic: str,
+    name: str,
+    first: int,
+    values: list[tuple[bytes | None, int]],
+    keys: list[bytes] | None = None,
+) -> None:
     """Messages (bytes, seconds) of partition 0, as Spark's Kafka source shows them."""
     rows = [
         {
-            "key": None,
+            "key": keys[offset - first] if keys else None,
             "value": value,
             "topic": topic,
             "partition": 0,
@@ -759,6 +805,62 @@ def write_vendor_dts_avro(schema: dict) -> None:
     write_parquet("vendor.dts_avro", "records.parquet", 0, values)
 
 
+# Debezium, PostgreSQL
+
+
+def connect_json(fields: list[dict], payload: Any) -> bytes:
+    schema = {"type": "struct", "fields": fields, "optional": False}
+    return compact({"schema": schema, "payload": payload}).encode()
+
+
+def postgresql_row(row: tuple) -> dict:
+    values = dict(zip((field["field"] for field in POSTGRESQL_FIELDS), row, strict=True))
+    if values["credit"] is not None:
+        unscaled = values["credit"].to_bytes(3, "big", signed=True)
+        values["credit"] = base64.b64encode(unscaled).decode()
+    return values
+
+
+def write_vendor_debezium_postgresql() -> None:
+    images = [
+        {"type": "struct", "fields": POSTGRESQL_FIELDS, "optional": True, "field": part}
+        for part in ("before", "after")
+    ]
+    begin = epoch_seconds("2026-11-01 09:00:00")
+    values: list[tuple[bytes | None, int]] = []
+    keys = []
+    for step, (operation, row) in enumerate(POSTGRESQL_HISTORY):
+        seconds, lsn = begin + 3600 * step, 24023128 + 168 * step
+        keys.append(connect_json(POSTGRESQL_FIELDS[:1], {"id": row[0]}))
+        if not operation:
+            values.append((None, seconds))
+            continue
+        image = postgresql_row(row)
+        payload = {
+            "before": image if operation == "d" else None,
+            "after": None if operation == "d" else image,
+            "source": {
+                "version": "3.1.0.Final",
+                "connector": "postgresql",
+                "name": "shop",
+                "ts_ms": seconds * 1000,
+                "snapshot": "true" if operation == "r" else "false",
+                "db": "postgres",
+                "sequence": f'["{lsn - 40}","{lsn}"]',
+                "schema": "inventory",
+                "table": "customers",
+                "txId": 555 + step,
+                "lsn": lsn,
+                "xmin": None,
+            },
+            "op": operation,
+            "ts_ms": seconds * 1000 + 233,
+            "transaction": None,
+        }
+        values.append((connect_json(images, payload), seconds))
+    write_parquet("vendor.debezium_postgresql", "records.parquet", 0, values, keys)
+
+
 def main() -> None:
     schema = load_dts_schema()
     shutil.rmtree(LANDING, ignore_errors=True)
@@ -767,6 +869,7 @@ def main() -> None:
     copy_vendor_file("vendor.dts_canal", "canal-data-with-init.jsonl")
     copy_vendor_file("vendor.oms_default", "oms_default.jsonl")
     write_vendor_dts_avro(schema)
+    write_vendor_debezium_postgresql()
     write_shop_orders()
     write_crm_customers()
     write_shop_payments(schema)
