@@ -23,7 +23,10 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parents[1]
 RECORDING = PROJECT / "docs" / "images" / "first-run.svg"
-COMMANDS = ("make run", 'lakehouse query "select * from gold.orders limit 5"')
+COMMANDS = (
+    "make run",
+    'lakehouse query "select id, customer_id, status, total, shipped_at from gold.orders limit 5"',
+)
 COLUMNS, ROWS = 100, 30
 # Seconds, as it plays: of a step, of the longest wait, of all that a command prints, of the end.
 STEP, LONGEST_WAIT, LONGEST_COMMAND, END = 0.25, 1.5, 16.0, 6.0
