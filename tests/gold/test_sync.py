@@ -506,6 +506,7 @@ TABLES = [
     Names(None, "shop", "orders_07"),
     Names("pg", "shop_2", "orders_07"),
     Names(None, None, "orders"),
+    Names("shop", None, "odd[1]^\\x"),
 ]
 
 
@@ -519,6 +520,8 @@ TABLES = [
         "orders",
         "*",
         "shop.`orders.old`",
+        "shop.odd[1]^\\*",
+        "shop.`odd[1]^\\x`",
     ],
 )
 def test_a_pattern_covers_what_it_covers_in_row_images(pattern):

@@ -91,8 +91,9 @@ def texts_of_stars(pattern: str, table: SourceTable) -> tuple[str, ...] | None:
         return None
     found: list[str] = []
     for part, name in zip(parts, names, strict=True):
-        literals = part.split("*") if is_pattern(part) else split_names(part, ".")
-        match = re.fullmatch("(.*)".join(map(re.escape, literals)), name)
+        is_any = is_pattern(part)
+        expression = pattern_of(part, "(.*)") if is_any else re.escape(*split_names(part, "."))
+        match = re.fullmatch(expression, name, re.DOTALL)
         if not match:
             return None
         found += match.groups()

@@ -22,7 +22,7 @@ Tri = bool | None
 Truth = frozenset[Tri]
 ANY: Truth = frozenset({True, False, None})
 # Patterns that mean the same to Java and to Python.
-COMMON_PATTERN = re.compile(r"[\w^$.*+?()|\[\]-]*", re.ASCII)
+COMMON_PATTERN = re.compile(r"(?:[\w^$.*+?()|\[\] @/:,;-]|\\\W)*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,7 @@ def is_pattern(part: str) -> bool:
 
 def pattern_of(part: str, star: str) -> str:
     """Return the regular expression of a part of a name, with another for each `*`."""
-    literal = (c if re.fullmatch(r"\w", c, re.ASCII) else f"[{c}]" for c in part)
-    return f"^{''.join(star if c == '[*]' else c for c in literal)}$"
+    return f"^{star.join(map(re.escape, part.split('*')))}$"
 
 
 def tables_read(sql: str) -> Callable[[SourceTable], bool]:
