@@ -15,7 +15,6 @@ help: ## show what there is to type
 run: .venv/.runs ## land the sample topics, build silver and gold, show what came out
 	lakehouse run files samples/landing --show
 	@test -e .venv/.archived || { lakehouse setup && touch .venv/.archived; }
-	@echo "Your own: $(BIN)/lakehouse init NAME makes a project for topics of your own."
 
 docs: .venv/.runs ## write two sites: the pages (target/site), and all tables and columns with their lineage (target/docs)
 	dbt docs generate --static --target docs --target-path target/docs
