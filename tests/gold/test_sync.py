@@ -460,6 +460,10 @@ def test_the_page_shows_what_is_named_and_written(tmp_path):
         ([rename(("a", "b")), rename(dropped=["b"]), rename(dropped=["b"])], {"b": ("a",)}),
         ([rename(("a", "b")), rename(dropped=["b"]), rename(("c", "b"))], {"b": ("c",)}),
         ([rename(("a", "x")), rename(dropped=["x"])], {}),  # no row brought x
+        ([rename(("a", "b")), rename(("b", "x")), rename(dropped=["x"])], {"b": ("a",)}),
+        ([rename(("a", "b")), rename(("b", "x"))], {"b": ("a",)}),
+        ([rename(("a", "b")), rename(("b", "x")), rename(added=["b"])], {}),
+        ([rename(("a", "b")), rename(("b", "x")), rename(("c", "b"))], {"b": ("c",)}),
         ([rename(("a", "b")), rename(added=["a"])], {"b": ("a",)}),
         ([rename(("a", "b")), rename(("a", "b"))], {"b": ("a",)}),  # delivered twice
         ([rename(("a", "b"), table="others")], {}),

@@ -205,6 +205,7 @@ def changes_of(
     spelled = {name.lower(): name for name in reversed(table.columns)}
     lineage: dict[str, tuple[str, ...]] = {}
     dropped: dict[str, tuple[str, ...]] = {}
+    added: set[str] = set()
     place: dict[str, str] = {}
     stated: set[str] = set()
 
@@ -221,18 +222,31 @@ def changes_of(
         removed = {spell(name) for name in statement.removed} - {old for old, _ in renames}
         dropped = {name: olds for name, olds in dropped.items() if name not in altered - removed}
         dropped |= {name: before[name] for name in removed if before[name]}
+        added -= altered
+        added |= altered - removed - {name for pair in renames for name in pair}
         place |= {new: statement.place for _, new in renames}
         stated |= altered
-    former = {
-        name: tuple(dict.fromkeys(old for old in olds if old != name and old in table.columns))
+    known = [
+        (name, [each for each in dict.fromkeys((name, *olds)) if each in table.columns])
         for name, olds in (dropped | lineage).items()
+    ]
+    # A column whose name no row has brought is known by the last that a row has brought.
+    former = {
+        names[0]: tuple(names[1:])
+        for name, names in sorted(known, key=lambda each: each[0] in table.columns)
+        if names and (names[0] == name or names[0] not in added)
     }
     gone = {each.column: each for each in seen if each.missing_since is not None}
     return SourceChanges(
         table,
         frozenset(gone),
-        {name: olds for name, olds in former.items() if olds and name in table.columns},
-        frozenset(o for name in lineage.keys() - {*table.columns} for o in former[name]),
+        {name: olds for name, olds in former.items() if olds},
+        frozenset(
+            each
+            for name, names in known
+            if name in lineage and name not in table.columns
+            for each in names
+        ),
         place,
         {
             new.column: olds
