@@ -267,8 +267,9 @@ def test_a_column_that_replaces_another_without_a_statement_is_never_guessed(pro
     assert list(map(str, found)) == [
         "shop.orders  order_number  is new in the change in which order_no was gone; no statement "
         "says why  models/gold/shop/orders.sql: write `image['order_number'] as order_number`, in "
-        "its YAML data_type string. Or let the column of order_no read both, with formerly: "
-        "[order_no]."
+        "its YAML data_type string. Or, if it is order_no renamed: models/gold/shop/orders.sql: "
+        "write `image['order_number'] as order_no`, in its YAML data_type string, "
+        'meta: {source: "order_number", formerly: [order_no]}.'
     ]
     added = (rename(dropped=["order_no"], added=["order_number"]),)
     assert [f.to_do for f in project(source, seen, added)[1]] == [None]

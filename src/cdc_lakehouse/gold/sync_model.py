@@ -153,15 +153,17 @@ class ModelSync:
         self._taken.add(named)
         doubts = [old for old in changes.doubtful.get(name, ()) if old in self._names]
         seen = "is new"
-        to_do: str | None = _lines(self._model.file, column)
+        to_do = _lines(self._model.file, column)
         if doubts:
             seen += f" in the change in which {', '.join(doubts)} was gone; no statement says why"
-            to_do = (
-                f"{to_do} Or let the column of {doubts[0]} read both, with formerly: [{doubts[0]}]."
-            )
+            owners = (c for c in self._columns if doubts[0] in (c.source, *c.formerly))
+            for owner in owners:
+                formerly = (owner.source, *owner.formerly)
+                renamed = replace(owner, source=name, formerly=formerly)
+                to_do += f" Or, if it is {doubts[0]} renamed: {_lines(self._model.file, renamed)}"
         elif self._policy[table.names].follows("add") and self._extended(table, column):
             self._columns.append(column)
-            to_do = None
+            return self._finding(table, name, "add", seen, None)
         return self._finding(table, name, "add", seen, to_do)
 
     def _extended(self, table: SourceTable, column: GoldColumn) -> bool:

@@ -120,7 +120,8 @@ def _mend(topics: Sequence[str], groups: Sequence[Rejected]) -> str:
     if len(topics) > 1 or len(again) != 1:
         again = {f"lakehouse replay --topic {shlex.quote(topic)}" for topic in topics[:NAMED]}
     listed = " && ".join([*sorted(again), "dbt build"])
-    return f"{see}. Mend the route, the schema or the producer; then {listed}"
+    mend = "the route, the schema or the producer (what was cut short has to be delivered again)"
+    return f"{see}. Mend {mend}; then {listed}"
 
 
 def query_of(view: str, column: str, values: Sequence[str]) -> str:

@@ -38,12 +38,13 @@ def _add_format(options: argparse.Namespace) -> Exit:
     name = options.name
     written = write_format(project, name, options.minimal)
     fixtures = f"tests/fixtures/{name}"
+    header = (project / "seeds" / "topics.csv").read_text().partition("\n")[0]
     own = [path for path in written if not path.startswith(f"{fixtures}/")]
     text = (
         f"The files read an example envelope, and `dbt test -s {name}` passes. Write your "
         f"messages into tests/fixtures/{name}, then what they mean into _{name}.yml, then change "
         f"{name}.sql until the tests pass, and say on the page _{name}.md what you did. A line of "
-        f"seeds/topics.csv gives the format a topic: TOPIC,{name},,,,"
+        f"seeds/topics.csv gives the format a topic: TOPIC,{name}{',' * (header.count(',') - 1)}"
     )
     listed = [*own[:-1], f"{fixtures}/ ({len(written) - len(own)} files)", own[-1]]
     options.output.tell({"format": name, "files": written}, "\n".join([*listed, text]))
