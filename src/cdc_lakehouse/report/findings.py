@@ -119,9 +119,8 @@ def _mend(topics: Sequence[str], groups: Sequence[Rejected]) -> str:
     again = {replay_command(group.topic, group.reason) for group in groups}
     if len(topics) > 1 or len(again) != 1:
         again = {f"lakehouse replay --topic {shlex.quote(topic)}" for topic in topics[:NAMED]}
-    listed = " && ".join([*sorted(again), "dbt build"])
     mend = "the route, the schema or the producer (what was cut short has to be delivered again)"
-    return f"{see}. Mend {mend}; then {listed}"
+    return f"{see}. Mend {mend}; then {' && '.join([*sorted(again), 'dbt build'])}"
 
 
 def query_of(view: str, column: str, values: Sequence[str]) -> str:
