@@ -16,6 +16,7 @@ from conftest import SAID
 from encoders.project import remove_gold
 from shop import write_messages
 
+from cdc_lakehouse.engine.columns import formerly_of
 from cdc_lakehouse.engine.source_tables import SourceTable
 from cdc_lakehouse.gold.add_table import Gold
 
@@ -93,7 +94,7 @@ class Followed:
         """Compare gold with what the history leaves, by the columns of the source."""
         for model in self.models(table):
             read = {
-                name: {*model.columns[name], *(said.get("meta") or {}).get("formerly", ())}
+                name: {*model.columns[name], *formerly_of(said)}
                 for name, said in model.definitions.items()
             }
             shown = {}

@@ -10,6 +10,8 @@ from base64 import b64encode
 from dataclasses import dataclass, field
 
 from encoders.debezium import DECIMAL, big_integer
+from encoders.debezium_sources import whole
+from laboratory import change, statement
 from shop import Keyed
 
 MOMENT = 1_790_000_000_000
@@ -151,19 +153,9 @@ class MySQLTable(ChangingTable):
     def type_of(self, column: Column) -> str:
         return "varchar(20)" if column.width is None else self.widths[column.width]
 
-    def message(self, kind, **more):
-        names = {"database": "shop", "table": self.name, "type": kind, "isDdl": kind == "ALTER"}
-        place = {"id": self.place, "es": MOMENT + self.place, "ts": MOMENT + self.place + 9}
-        message = {
-            "data": None,
-            "old": None,
-            "sql": "",
-            "pkNames": ["id"],
-            **names,
-            **place,
-            **more,
-        }
-        return self.topic, json.dumps(message).encode()
+    def sent(self, message, **more):
+        named = message | {"database": "shop", "table": self.name, **more}
+        return self.topic, json.dumps(named).encode()
 
     def image(self, number, values):
         return {"id": str(number)} | {c.name: values.get(id(c)) for c in self.columns}
@@ -175,7 +167,7 @@ class MySQLTable(ChangingTable):
         if operation == "update":
             was = self.image(number, before)
             old = [{name: was[name] for name in was if was[name] != image[name]}]
-        return self.message(operation.upper(), data=[image], old=old, mysqlType=types)
+        return self.sent(change(operation.upper(), self.place, image, old=old), mysqlType=types)
 
     def statement(self, kind, old, column):
         typed = self.type_of(column)
@@ -187,7 +179,8 @@ class MySQLTable(ChangingTable):
             "widen": f"modify column {column.name} {typed} default null",
             "drop": f"drop column {column.name}",
         }[kind]
-        return self.message("ALTER", sql=f"alter table `{self.name}` {said}")
+        message = statement(self.place, f"alter table `{self.name}` {said}")
+        return self.sent(message, mysqlType=None)
 
 
 class DebeziumTable(ChangingTable):
@@ -216,10 +209,6 @@ class DebeziumTable(ChangingTable):
         key = self.spelled("id")
         return {key: number} | {c.name: self.value_of(c, values.get(id(c))) for c in self.columns}
 
-    def whole(self, payload, fields=()):
-        schema = {"type": "struct", "fields": list(fields), "optional": False}
-        return json.dumps({"schema": schema, "payload": payload}).encode()
-
     def place_in_log(self) -> dict:
         raise NotImplementedError
 
@@ -242,8 +231,8 @@ class DebeziumTable(ChangingTable):
             "op": {"insert": "c", "update": "u", "delete": "d"}[operation],
             "ts_ms": MOMENT + self.place + 9,
         }
-        sent = self.whole(payload, images)
-        return self.topic, Keyed(sent, self.whole({key["field"]: number}, [key]))
+        sent = whole(payload, images, is_wrapped=True)
+        return self.topic, Keyed(sent, whole({key["field"]: number}, [key], is_wrapped=True))
 
 
 class OracleTable(DebeziumTable):
@@ -269,7 +258,7 @@ class OracleTable(DebeziumTable):
         names = {"databaseName": "shop", "schemaName": "SHOP"}
         ddl = f"ALTER TABLE SHOP.{self.name} {said};"
         said = {"source": self.source_of(), "ts_ms": MOMENT, **names, "ddl": ddl}
-        return self.topic, self.whole(said | {"tableChanges": []})
+        return self.topic, whole(said | {"tableChanges": []}, [], is_wrapped=True)
 
 
 class PostgreSQLTable(DebeziumTable):
