@@ -51,7 +51,7 @@ class Moments:
 
     def __init__(self, tables: Tables, marks: Marks) -> None:
         self.tables, self.marks = tables, marks
-        self._making = Lock()
+        self._making, self._is_there = Lock(), False
 
     @property
     def table(self) -> BaseRelation:
@@ -59,11 +59,12 @@ class Moments:
         return self.tables.named(TABLE)
 
     def ensure(self) -> None:
-        """Make the table, an empty one, if there is none: views read it."""
+        """Make the table, an empty one, if there is none: views read it by its name."""
         with self._making:  # several models of a run may ask for it at once
-            if not is_table(folder_of(self.table)) and not self.tables.exists(self.table):
+            if not self._is_there and not self.tables.exists(self.table):
                 columns = [{"name": name, "data_type": kind} for name, kind in COLUMNS.items()]
                 self.tables.adapter.execute(create_table(TABLE, columns, {}))
+            self._is_there = True
 
     def shown(self) -> str:
         """Return the moment that gold shows, as the text that a model remembers."""
