@@ -184,10 +184,11 @@ class Gold:
         # A part of the sources must not take the place of what the views read.
         lacks_views = self._lacks_views(table)
         replaced = [] if lacks_views else self._replaced_views(table)
-        if replaced and properties and not said:
+        has_other_rules = not lacks_views and self._validates_otherwise(table)
+        if replaced and properties and not said and not has_other_rules:
             table = replace(table, said=REPLACED.format(", ".join(map(str, replaced))))
         is_altered = bool(table.alterations or replaced)  # a view has the comments of its table
-        are_others = rebuild or lacks_views or is_altered or self._validates_otherwise(table)
+        are_others = rebuild or lacks_views or is_altered or has_other_rules
         needs_views = not properties or (not is_part and are_others)
         return replace(table, needs_views=needs_views)
 
