@@ -8,6 +8,7 @@
         'debezium_avro',
         'debezium_flat_json',
         'debezium_json',
+        'debezium_mongodb',
         'drs_avro',
         'drs_json',
         'drs_json_c',
@@ -36,5 +37,5 @@
 
 {#- Each format has a model of its name, but for these: their envelope is that of another format, whose model reads them, too. -#}
 {% macro twins() -%}
-    {{ return({'drs_json_c': 'drs_json', 'oceanbase_canal': 'canal'}) }}
+    {{ return({'debezium_mongodb': 'debezium_json', 'drs_json_c': 'drs_json', 'oceanbase_canal': 'canal'}) }}
 {%- endmacro %}

@@ -8,6 +8,7 @@ from typing import Any
 from udfs._debezium_values import canonical, is_unavailable
 from udfs._json_shapes import Shape, fit_document, is_beside_schema, misfit
 from udfs._json_values import Refused, Repeating
+from udfs._mongodb import as_of_a_table, is_of_mongodb
 
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
 UNAVAILABLE = "__debezium.unavailable.value.placeholder"
@@ -23,14 +24,19 @@ class Rows:
         declared: {column: placeholder of a value that was not sent} where the schema says it.
         is_whole: whether the row, or the one after the change, has a value for all of its columns.
         row: of a message that is one row, that row; None if it is null.
+        is_of_documents: whether the rows are documents of MongoDB.
     """
 
     def __init__(
-        self, types: dict[str, str] | None = None, declared: dict[str, str] | None = None
+        self,
+        types: dict[str, str] | None = None,
+        declared: dict[str, str] | None = None,
+        key: dict[str, Any] | None = None,
     ) -> None:
         self.types, self.declared, self.has_types = types, declared or {}, False
-        self.is_whole = True
+        self.is_whole, self.is_of_documents = True, False
         self.row: dict[str, Any] | None = None
+        self._key = key
 
     def fit(self, found: Any, shape: Shape) -> dict[str, Any]:
         """Return a document of JsonConverter as `fit_document` does, its rows in canonical text."""
@@ -49,17 +55,25 @@ class Rows:
 
     def _typed_message(self, found: dict[str, Any]) -> dict[str, Any]:
         """A message stands in `payload` beside its schema, or alone."""
-        fields = _fields_of(found.get("schema")) or ()
-        images = (each for each in fields if isinstance(each, dict) and each.get("field") in IMAGES)
-        self._learn(_fields_of(next(images, None)))
         payload = found.get("payload")
         message = payload if isinstance(payload, dict) else found
         if Repeating in (type(found), type(message)):  # which is refused
             return found
+        if is_of_mongodb(message):
+            return self._of_documents(message)
+        fields = _fields_of(found.get("schema")) or ()
+        images = (each for each in fields if isinstance(each, dict) and each.get("field") in IMAGES)
+        self._learn(_fields_of(next(images, None)))
         typed = self.typed_images(message)
         if typed is message:
             return found
         return typed if message is found else {"payload": typed}
+
+    def _of_documents(self, message: dict[str, Any]) -> dict[str, Any]:
+        typed, self.types = as_of_a_table(message, self._key)
+        self.has_types = self.is_of_documents = True
+        self.is_whole = typed["op"] != "u"
+        return typed
 
     def typed_images(self, message: dict[str, Any]) -> dict[str, Any]:
         """Return a message with its images in canonical text, itself if nothing changes."""

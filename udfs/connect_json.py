@@ -30,6 +30,7 @@ from udfs._avro import map_column
 from udfs._debezium_rows import Rows
 from udfs._debezium_values import text_of
 from udfs._json_shapes import Shape, shape_of
+from udfs._mongodb import key_of
 from udfs.exact_json import Exact
 
 if TYPE_CHECKING:
@@ -86,13 +87,14 @@ def read(
     `exact_json.exact`.
     """
     of_key = _rows_of_key(key)
-    rows = Rows(of_key.types)
+    rows = Rows(of_key.types, key=of_key.row)
     document = _without_header(value)
     text, code, detail, stated = exact_json.exact(document, shape, statement, rows.fit)
     if document and document is not value and text is None and code is None:
         text = document.decode()
     types = rows.types if rows.has_types else None
-    return text, code, detail, stated, types, rows.is_whole, _texts_of(of_key, types)
+    texts = key_of(of_key.row) if rows.is_of_documents else _texts_of(of_key, types)
+    return text, code, detail, stated, types, rows.is_whole, texts
 
 
 def read_key(key: bytes | None, types: dict[str, str] | None) -> dict[str, str | None] | None:

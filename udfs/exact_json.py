@@ -7,7 +7,8 @@ messages differ, divided by commas), empty if none does. The function gives back
 
 - `text`: what `from_json` has to read in place of the value, null where the value will do. It
   differs where `from_json` would alter a value: a fraction becomes a text of the same characters,
-  and so does an object or a list that is a value of a row (of a `map<string, string>`).
+  and so does an object or a list that is a value of a row (of a `map<string, string>`). Of a
+  CloudEvent it is the message in its data.
 - `problem`: why the value is not one exact JSON object with fields of these types, null if it is;
 - `stated`: what the DDL does, as `read_ddl` says it; null where there is none.
 
@@ -25,6 +26,7 @@ import pyarrow as pa
 
 from udfs import ddl
 from udfs._arrow import register_arrow
+from udfs._cloud_events import message_of
 from udfs._json_reading import read_quickly, read_slowly
 from udfs._json_shapes import FitDocument, Shape, fit_document, shape_of
 from udfs._json_values import Refused, write
@@ -83,7 +85,7 @@ def exact(
     if value is None:
         return None, None, None, None
     try:
-        text, found = _exact(value, shape, fit)
+        text, found = _exact(value, shape, lambda event, shape: fit(message_of(event), shape))
         return text, None, None, ddl.read(text_at(found, statement)) if statement else None
     except Refused as refused:
         before = "behind a BOM, " if value.startswith(BOM) else ""

@@ -1,15 +1,18 @@
 {#-
-    Debezium messages with the reason to reject one in `problem`. Needs the columns value, route_problem, json_problem, kind, operation,
-    source_database, source_table, statement, op, source, transaction, produced_ms, before_image and after_image.
+    Debezium messages with the reason to reject one in `problem`. Needs the columns format, value, route_problem, json_problem, kind,
+    operation, source_database, source_table, statement, op, source, transaction, produced_ms, before_image and after_image.
 -#}
 {% macro debezium_checked(read) -%}
 select
     *,
     if(value is null or (op is null and {{ is_wrapped_null('value') }}), null, coalesce(
         route_problem,
-        {{ debezium_refused('value', 'json_problem', 'source', 'coalesce(after_image, before_image)') }},
+        {{ debezium_refused('format', 'value', 'json_problem', 'source', 'coalesce(after_image, before_image)') }},
         json_problem,
         case
+            when kind is null and op is null and {{ debezium_member('value', 'specversion') }} is not null
+                then {{ problem('unknown_operation', "'a CloudEvent without iodebeziumop; let the converter write extension attributes "
+                    ~ "(value.converter.extension.attributes.enable)'") }}
             when kind is null and op is null
                 then {{ problem('unknown_operation', "'op is missing, and status, ddl, databaseName and ts_ms, which other messages have; "
                     ~ "rows without an envelope are of the format debezium_flat_json'") }}

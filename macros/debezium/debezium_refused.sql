@@ -1,16 +1,16 @@
 {#-
     Why a message is none of those rows of Debezium that silver reads, though its producer is known: struct<code, detail>, null if it is
-    another message. MongoDB's row is a text, CloudEvents are another envelope, and of YugabyteDB and Cassandra each column is an
+    another message. MongoDB's rows are documents, which a format of their own reads, and of YugabyteDB and Cassandra each column is an
     object. `image` is the row.
 -#}
-{% macro debezium_refused(value, json_problem, source, image) -%}
+{% macro debezium_refused(format, value, json_problem, source, image) -%}
     case
-        when {{ json_problem }} is not null and {{ debezium_member(value, 'specversion') }} is not null
-            then {{ problem('wrong_type', "'a CloudEvent, for it has specversion: let the connector write its messages without "
-                ~ "io.debezium.converters.CloudEventsConverter'") }}
-        when {{ source }}.connector = 'mongodb' or ({{ json_problem }} is not null and {{ debezium_member(value, 'source.connector') }} = 'mongodb')
-            then {{ problem('wrong_type', "'source.connector is mongodb (MongoDB), whose rows are texts: flatten them with the transform "
-                ~ "ExtractNewDocumentState, and name the format debezium_flat_json in seeds/topics.csv'") }}
+        when {{ format }} <> 'debezium_mongodb' and (
+            {{ source }}.connector = 'mongodb'
+            or ({{ json_problem }} is not null and {{ debezium_member(value, 'source.connector') }} = 'mongodb')
+        )
+            then {{ problem('wrong_type', "'source.connector is mongodb (MongoDB), whose rows are documents: name the format debezium_mongodb, "
+                ~ "which reads JSON, in seeds/topics.csv'") }}
         when {{ source }}.connector = 'cassandra'
             then {{ problem('wrong_type', "'source.connector is cassandra (Cassandra), whose columns are objects "
                 ~ "and whose op r deletes a range of rows'") }}

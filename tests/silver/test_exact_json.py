@@ -136,6 +136,55 @@ def test_a_key_that_comes_twice_with_one_value_is_there_once():
     assert row_of('"j":{"a":[1,{"b":2}]},"j":{"a":[1,{"b":2}]}') == {"j": '{"a":[1,{"b":2}]}'}
 
 
+ENVELOPE = '"specversion":"1.0","id":"1","source":"/s","type":"t"'
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        f'{{{ENVELOPE},"datacontenttype":"application/json","data":{{"type":"a","data":[{{"n":1.50}}]}}}}',
+        # Base64 of the same object.
+        f'{{{ENVELOPE},"data_base64":"eyJ0eXBlIjoiYSIsImRhdGEiOlt7Im4iOjEuNTB9XX0="}}',
+        # Whole numbers of more than 4300 digits are read another way.
+        f'{{"n":{"1" * 5000},{ENVELOPE},"data":{{"type":"a","data":[{{"n":1.50}}]}}}}',
+    ],
+)
+def test_of_a_cloud_event_its_data_is_read(event):
+    assert json.loads(text_of(event)) == {"type": "a", "data": [{"n": "1.50"}]}
+
+
+@pytest.mark.parametrize(
+    "event, problem",
+    [
+        (f'{{{ENVELOPE},"data":{{"type":"a","type":"b"}}}}', ("duplicate_keys", "type")),
+        (f'{{{ENVELOPE},"data":{{"type":"a","type":"a"}}}}', ("duplicate_keys", "type")),
+        (
+            f'{{{ENVELOPE},"iodebeziumop":"c","data":{{"type":"a","type":"a"}}}}',
+            ("duplicate_keys", "type"),
+        ),
+        (
+            f'{{{ENVELOPE},"data":"AAAA","datacontenttype":"application/avro"}}',
+            ("wrong_type", "field data: a CloudEvent whose data is a text of application/avro; "),
+        ),
+        (
+            f'{{{ENVELOPE},"data_base64":"AAAA"}}',
+            ("wrong_type", "field data: a CloudEvent whose data is null; "),
+        ),
+        (
+            f'{{{ENVELOPE},"data":{{"es":[1]}}}}',
+            ("wrong_type", "field es: expected a number, found a list"),
+        ),
+    ],
+)
+def test_a_cloud_event_without_an_exact_message_is_refused(event, problem):
+    code, detail = problem_of(event)
+    assert code == problem[0] and problem[1] in detail
+
+
+def test_a_row_with_a_column_specversion_is_no_cloud_event():
+    assert row_of('"specversion":"1.0","data":{"a":1}') == {"specversion": "1.0", "data": '{"a":1}'}
+
+
 def test_a_bom_is_left_out():
     assert exact(b'\xef\xbb\xbf{"type":"a"}') == ('{"type":"a"}', None, None)
     assert text_of(b'\xef\xbb\xbf {"data":[{"a":1.50}]}') == '{"data":[{"a":"1.50"}]}'

@@ -3,7 +3,7 @@ with
 messages as (
 
     {{ json_messages(
-        ref('messages'), 'debezium_json', statement='payload.ddl,ddl', key='message_key',
+        ref('messages'), ['debezium_json', 'debezium_mongodb'], statement='payload.ddl,ddl', key='message_key',
         fields='payload struct<' ~ debezium_fields() ~ '>, ' ~ debezium_fields()
     ) }}
 

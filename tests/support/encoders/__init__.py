@@ -6,6 +6,7 @@ from encoders.datastream import DatastreamJson
 from encoders.dataworks import DataworksKafka
 from encoders.debezium import DebeziumFlatJson, DebeziumJson
 from encoders.debezium_avro import DebeziumAvro
+from encoders.debezium_mongodb import DebeziumMongodb
 from encoders.drs import DrsAvro, DrsJson, DrsJsonC
 from encoders.dts import DtsAvro, DtsCanal, DtsShareplex
 from encoders.goldengate import GoldengateJson
@@ -38,6 +39,7 @@ ENCODERS = {
         DebeziumJson(),
         DebeziumFlatJson(),
         DebeziumAvro(),
+        DebeziumMongodb(),
         Maxwell(),
         OmsMaxwell(),
         OmsDebezium(),

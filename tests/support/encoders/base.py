@@ -47,8 +47,8 @@ class Encoder:
     # Whether a copy can be told from a second change with the same content.
     tells_copies = True
     names_key = True
-    # The columns that images have beside those of the table.
-    adds = ()
+    # The columns that images have before and behind those of the table.
+    adds_first = adds = ()
     # How a gold model reads bytes.
     bytes_in_gold = "unhex({})"
 
