@@ -170,6 +170,7 @@ if __name__ == "__main__":
     settings = {name: text for name, text in os.environ.items() if not name.startswith("MAKE")}
     settings |= {"VIRTUAL_ENV": sys.prefix, "PATH": f"{sys.prefix}/bin:{os.environ['PATH']}"}
     settings |= {"COLUMNS": str(COLUMNS), "LINES": str(ROWS), "TERM": "xterm"}
+    settings["LAKEHOUSE_KEEP_WARM"] = "off"
     with tempfile.TemporaryDirectory() as folder:
         settings["LAKEHOUSE_DIR"] = f"{folder}/lakehouse"
         RECORDING.write_text(svg(screens_of(COMMANDS, settings), COMMANDS))

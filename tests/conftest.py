@@ -17,6 +17,9 @@ from recorded import Recorder, longest_first, read, share_of
 from cdc_lakehouse.runtime.project import use_project
 from cdc_lakehouse.runtime.session import open_session
 
+# Tests are typed at a terminal, too, and none leaves a Spark behind it.
+os.environ["LAKEHOUSE_KEEP_WARM"] = "off"
+
 PROJECT = Path(__file__).parents[1]
 LANDING = PROJECT / "samples" / "landing"
 # What dbt keeps of a project that it has parsed; of a copy it parses what differs.

@@ -18,7 +18,7 @@ from cdc_lakehouse.runtime.functions import register_functions
 from cdc_lakehouse.runtime.locks import hold_tables
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.project import project_folder
-from cdc_lakehouse.runtime.served import join_served
+from cdc_lakehouse.runtime.served import join_or_keep
 from cdc_lakehouse.runtime.session import failing_in_short, open_session
 from cdc_lakehouse.sql import identifier
 
@@ -115,7 +115,7 @@ def tables_session() -> Iterator[SparkSession]:
         )
     busy = "Wait for it to end. Several use it at once where `lakehouse serve` holds it."
     with ExitStack() as stack:
-        if served := join_served():
+        if served := join_or_keep():
             stack.callback(served.close)
             stack.enter_context(failing_in_short())
             spark = served.spark

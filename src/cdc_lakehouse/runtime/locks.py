@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from cdc_lakehouse.errors import LakehouseError, cannot_write
-from cdc_lakehouse.runtime import leases, shared_metastore
+from cdc_lakehouse.runtime import kept, leases, served, shared_metastore
 from cdc_lakehouse.runtime.leases import Lease
 from cdc_lakehouse.runtime.paths import lakehouse_dir, storage_scheme, work_dir
 from cdc_lakehouse.runtime.shared_metastore import SharedMetastore
@@ -62,7 +62,7 @@ def hold_tables(remedy: str, to_write: bool) -> Lock:
         LakehouseError: another process uses them, or `hold_tables_alone`.
     """
     if not shared_metastore.is_shared():
-        return hold(TABLES, remedy)
+        return _hold_from_kept(remedy)
     with ExitStack() as stack:
         stack.enter_context(hold(READERS, remedy, is_shared=True))
         if to_write:
@@ -111,11 +111,27 @@ def hold_tables_alone(remedy: str, are_read: bool = False) -> Lock:
     Raises:
         LakehouseError: another process uses them.
     """
+    if not shared_metastore.is_shared():
+        return _hold_from_kept(remedy)
     with ExitStack() as stack:
         stack.enter_context(hold(TABLES, remedy))
-        if shared_metastore.is_shared() and not are_read:
+        if not are_read:
             stack.enter_context(hold(READERS, remedy))
         return stack.pop_all()
+
+
+def _hold_from_kept(remedy: str) -> Lock:
+    """Take the lock of the tables; a Spark that is kept for a terminal, and idle, ends for it."""
+    deadline = time.monotonic() + kept.ENDS_WITHIN
+    served.end_kept()
+    while True:
+        try:
+            return hold(TABLES, remedy)
+        except LakehouseError as error:
+            is_ending = kept.WORDS in str(error) and not served.served_file().exists()
+            if not is_ending or time.monotonic() > deadline:
+                raise
+        time.sleep(0.05)
 
 
 def hold_to_serve() -> Lock:
@@ -124,6 +140,7 @@ def hold_to_serve() -> Lock:
     Raises:
         LakehouseError: another process serves them.
     """
+    served.end_kept()
     with ExitStack() as stack:
         if shared_metastore.is_shared():
             remedy = "One process serves a lakehouse on a machine: join it, or stop it."

@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from multiprocessing import AuthenticationError
@@ -23,6 +24,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.runtime import kept
 from cdc_lakehouse.runtime.driver import end_java
 from cdc_lakehouse.runtime.jvm import say_nothing_of_accumulators
 from cdc_lakehouse.runtime.paths import storage_scheme, work_dir
@@ -98,13 +100,36 @@ def served_file() -> Path:
     return work_dir() / ("served.json" if own else f"served-{socket.gethostname()}.json")
 
 
-def join_served() -> Served | None:
+def join_or_keep(overrides: Mapping[str, str] | None = None) -> Served | None:
+    """Return what `join_served` does, of a process that is started for it where one is to be kept.
+
+    Args:
+        overrides: settings of the profile for a new Spark; None where any will do.
+
+    Raises:
+        LakehouseError: as of `join_served`, or LAKEHOUSE_KEEP_WARM is no time.
+    """
+    if served := join_served(overrides):
+        return served
+    idle = kept.idle_seconds()
+    return join_served(overrides) if idle and kept.start(idle, overrides) else None
+
+
+def join_served(overrides: Mapping[str, str] | None = None) -> Served | None:
     """Return a connection to the process that serves this lakehouse; None if none does.
+
+    One that is kept for a terminal ends if this process has other surroundings.
 
     Raises:
         LakehouseError: it serves another project, or refuses for another reason.
     """
-    connection = _connect(served_file())
+    known = _known(served_file())
+    if of_kept := known.get("kept"):
+        wanted = kept.surroundings(overrides)
+        if kept.is_off() or any(of_kept[name] != wanted[name] for name in wanted):
+            end_kept()
+            return None
+    connection = _connect(known)
     if connection is None:
         return None
     # What follows the first word may be a secret.
@@ -118,15 +143,42 @@ def join_served() -> Served | None:
     return Served(connection)
 
 
-def _connect(path: Path) -> Connection | None:
+def end_kept() -> bool:
+    """Let a Spark end that is kept for a terminal; tell whether there was one.
+
+    One that another command uses goes on.
+    """
+    known = _known(served_file())
+    connection = _connect(known) if known.get("kept") else None
+    if connection is None:
+        return False
+    with connection:
+        try:
+            ends = ask(connection, {"end": True})["ends"]
+        except LakehouseError:
+            ends = True  # it is ending
+    if ends:
+        kept.wait_for_end(known["kept"]["process"])
+    return bool(ends)
+
+
+def _known(path: Path) -> dict[str, Any]:
+    """Return what the process that serves says of itself; nothing if there is none."""
     try:
-        known = json.loads(path.read_text())
-        connection = Client(("127.0.0.1", known["port"]))
+        known: dict[str, Any] = json.loads(path.read_text())
+        return known
     except PermissionError:
         raise LakehouseError(
             f"{path} belongs to another user, who serves this lakehouse. Ask over Thrift."
         ) from None
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError):
+        return {}
+
+
+def _connect(known: Mapping[str, Any]) -> Connection | None:
+    try:
+        connection = Client(("127.0.0.1", known["port"]))
+    except (OSError, KeyError):
         return None  # a process that was killed has left the file
     if authenticate(connection, bytes.fromhex(known["key"]), is_server=False):
         return connection

@@ -1,6 +1,7 @@
 """Let other processes of this machine use the Spark of the one that serves, and write in turns."""
 
 import json
+import os
 import secrets
 import threading
 import time
@@ -14,9 +15,12 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
+from cdc_lakehouse.package import sources
+from cdc_lakehouse.runtime.functions import PACKAGE, register_functions
 from cdc_lakehouse.runtime.jvm import java_context, java_of_process
 from cdc_lakehouse.runtime.paths import lakehouse_dir
 from cdc_lakehouse.runtime.served import authenticate, served_file
+from cdc_lakehouse.runtime.stopping import REQUESTED
 from cdc_lakehouse.storage.files import write_whole
 
 POLL_SECONDS = 0.2  # between two looks at a client that waits, or at the jobs of one that has gone
@@ -64,21 +68,64 @@ class WriteLock:
             self._free.notify()
 
 
-class Clients:
-    """Accepts the connections that `runtime.served` makes; a thread for each."""
+class Functions:
+    """The functions of udfs/ in the session of the process that serves."""
 
-    def __init__(self, spark: SparkSession, lock: WriteLock, project: Path) -> None:
-        self._spark, self._lock, self._project = spark, lock, project
+    def __init__(self, spark: SparkSession, project: Path) -> None:
+        self._spark, self._project = spark, project
+        self._known = self._files()
+
+    def register(self) -> None:
+        """Register them."""
+        register_functions(self._spark, self._project)
+
+    def renew(self) -> None:
+        """Register them again if a file has changed."""
+        if (now := self._files()) != self._known:
+            self.register()
+            self._known = now
+
+    def _files(self) -> dict[Path, int]:
+        folders = (folder / PACKAGE for folder in sources(self._project))
+        return {p: p.stat().st_mtime_ns for folder in folders for p in folder.glob("*.py")}
+
+
+class Clients:
+    """Accepts the connections that `runtime.served` makes; a thread for each.
+
+    Attributes:
+        count: how many there are.
+        quiet_since: when there was one last, by the monotonic clock.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        lock: WriteLock,
+        project: Path,
+        kept: dict[str, Any] | None = None,
+    ) -> None:
+        """`kept` is what `runtime.kept` says of a process that it has started."""
+        self._spark, self._lock, self._project, self._kept = spark, lock, project, kept
+        self.count, self.quiet_since, self._counting = 0, time.monotonic(), threading.Lock()
         self._key = secrets.token_bytes(32)
         self._listener = Listener(("127.0.0.1", 0))
         self._path = served_file()
-        known = {"port": self._listener.address[1], "key": self._key.hex()}
+        known = {"port": self._listener.address[1], "key": self._key.hex(), "kept": kept}
         write_whole(self._path, json.dumps(known), mode=0o600)
+        self._file = self._path.stat()
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def can_be_found(self) -> bool:
+        """Tell whether the file that names this process is still there."""
+        with suppress(OSError):
+            return os.path.samestat(self._path.stat(), self._file)
+        return False
 
     def close(self) -> None:
         """Accept no more connections."""
-        self._path.unlink(missing_ok=True)
+        if self.can_be_found():
+            self._path.unlink(missing_ok=True)
         self._listener.close()
 
     def _accept(self) -> None:
@@ -94,6 +141,9 @@ class Clients:
             if not authenticate(connection, self._key, is_server=True):
                 return
             client = json.loads(connection.recv_bytes())
+            if "end" in client:
+                self._end(connection)
+                return
             if client["project"] != str(self._project):
                 refusal = (
                     f"{lakehouse_dir()} is served for the project {self._project}, and this is "
@@ -101,8 +151,28 @@ class Clients:
                 )
                 _send(connection, refused=refusal)
                 return
-            _send(connection, accepted=True)
-            _Client(self._spark, self._lock, connection, client).answer()
+            with self._counted():
+                _send(connection, accepted=True)
+                _Client(self._spark, self._lock, connection, client).answer()
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        with self._counting:
+            self.count += 1
+        try:
+            yield
+        finally:
+            with self._counting:
+                self.count -= 1
+                self.quiet_since = time.monotonic()
+
+    def _end(self, connection: Connection) -> None:
+        """Let a process that was started by another command end, unless somebody uses it."""
+        with self._counting:
+            ends = self._kept is not None and not self.count
+        if ends:
+            REQUESTED.set()
+        _send(connection, ends=ends)
 
 
 class _Client:

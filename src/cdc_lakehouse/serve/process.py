@@ -12,14 +12,12 @@ from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.exits import Exit
-from cdc_lakehouse.package import sources
-from cdc_lakehouse.runtime.functions import PACKAGE, register_functions
 from cdc_lakehouse.runtime.progress import say
 from cdc_lakehouse.runtime.session import gone_spark
 from cdc_lakehouse.runtime.slow import saying_if_slow
 from cdc_lakehouse.runtime.stopping import REQUESTED, requested_by_signals
 from cdc_lakehouse.serve import thrift
-from cdc_lakehouse.serve.clients import Clients, WriteLock
+from cdc_lakehouse.serve.clients import Clients, Functions, WriteLock
 from cdc_lakehouse.serve.figures import Figures
 from cdc_lakehouse.serve.news import Look, News
 from cdc_lakehouse.serve.pages import Pages
@@ -75,7 +73,7 @@ def serve(request: Request, spark: SparkSession, project: Path, run: Run | None)
     Raises:
         LakehouseError: Spark has ended.
     """
-    figures, functions = Figures(spark), _Functions(spark, project)
+    figures, functions = Figures(spark), Functions(spark, project)
     gone = partial(gone_spark, spark)
     lock = WriteLock(functions.renew)
     with ExitStack() as stack:
@@ -125,20 +123,3 @@ def _run_once(run: Run, lock: WriteLock, figures: Figures, tell: Callable[..., N
     say(f"a run of {seconds:.1f} s ended with exit code {code}")
     tell("run", seconds=seconds, **done)
     return code == Exit.DONE
-
-
-class _Functions:
-    """The functions of udfs/ in the session, registered again when a file has changed."""
-
-    def __init__(self, spark: SparkSession, project: Path) -> None:
-        self._spark, self._project = spark, project
-        self._known = self._files()
-
-    def renew(self) -> None:
-        if (now := self._files()) != self._known:
-            register_functions(self._spark, self._project)
-            self._known = now
-
-    def _files(self) -> dict[Path, int]:
-        folders = (folder / PACKAGE for folder in sources(self._project))
-        return {p: p.stat().st_mtime_ns for folder in folders for p in folder.glob("*.py")}

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import re
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
@@ -16,12 +15,11 @@ from cdc_lakehouse.console.commands.ingest import (
 from cdc_lakehouse.console.commands.project import Commands, add_project, enter_project
 from cdc_lakehouse.console.output import Output
 from cdc_lakehouse.exits import Exit
+from cdc_lakehouse.runtime.durations import seconds_of
 from cdc_lakehouse.runtime.shown_command import show_as
 
 if TYPE_CHECKING:
     from cdc_lakehouse.serve.news import Look
-
-UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def add(commands: Commands) -> None:
@@ -52,11 +50,28 @@ def add(commands: Commands) -> None:
         help="let nobody write over Thrift; without it, the user who serves may, and others read",
     )
     add_project(command)
+    _add_stop(commands)
     command.set_defaults(run=_serve, land=None)
     _add_schedule(command, every=None, test=False, on_new_data=False)
     for source in add_sources(command, are_required=False):
         hidden = argparse.SUPPRESS
         _add_schedule(source, every=hidden, test=hidden, on_new_data=hidden)
+
+
+def _add_stop(commands: Commands) -> None:
+    about = "end the Spark that commands of a terminal have left for the next ones"
+    command = commands.add_parser("stop", help=about)
+    add_project(command)
+    command.set_defaults(run=_stop)
+
+
+def _stop(options: argparse.Namespace) -> Exit:
+    from cdc_lakehouse.runtime.served import end_kept
+
+    enter_project(options.project_dir)
+    is_ended = end_kept()
+    options.output.tell({"ended": is_ended}, "Spark has ended." if is_ended else "No idle Spark.")
+    return Exit.DONE
 
 
 def _add_schedule(command: argparse.ArgumentParser, **defaults: object) -> None:
@@ -138,7 +153,7 @@ def _look(options: argparse.Namespace) -> "Look":
 
 
 def _seconds(text: str) -> int:
-    match = re.fullmatch(r"([0-9]{1,6})([smh]?)", text.strip().lower())
-    if match is None or not int(match[1]):
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 30s, 5m or 1h")
-    return int(match[1]) * UNITS[match[2]]
+    try:
+        return seconds_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -25,7 +25,7 @@ from cdc_lakehouse.runtime.locks import Lock, hold_tables
 from cdc_lakehouse.runtime.meaning import PINNED, refuse_other_meanings, restore_meanings
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.project import project_folder
-from cdc_lakehouse.runtime.served import Served, join_served
+from cdc_lakehouse.runtime.served import Served, end_kept, join_or_keep, join_served
 from cdc_lakehouse.runtime.session import (
     FEW_BYTES,
     MANY_BYTES,
@@ -112,8 +112,9 @@ def root_session(overrides: dict[str, str], is_long: bool | None = None) -> Spar
                 f"This process has {_home} open, and one process opens one lakehouse only. "
                 f"Start another for {home}."
             )
-        if _root is None and _held is None:
-            _served = _served or join_served()
+        if _root is None and _held is None and _served is None:
+            with TIMINGS.step("dbt", "joins Spark"):
+                _served, is_long = _joined(overrides, is_long)
         if _served is not None:
             _served.acquire_write_lock()
         if is_shared():
@@ -127,6 +128,18 @@ def root_session(overrides: dict[str, str], is_long: bool | None = None) -> Spar
             register_functions(spark, project)
         _root, _home, _project = spark, home, project
     return _root
+
+
+def _joined(overrides: dict[str, str], is_long: bool | None) -> tuple[Served | None, bool]:
+    """Join the process that serves, if there is one, and tell whether there is much to do.
+
+    Then a Spark that is kept for a terminal, whose Java is one for short commands, is left out.
+    """
+    is_long = has_much_to_do() if is_long is None else is_long
+    if is_long:
+        end_kept()
+        return join_served(overrides), is_long
+    return join_or_keep(overrides), is_long
 
 
 def _start(overrides: dict[str, str], is_long: bool | None) -> SparkSession:
