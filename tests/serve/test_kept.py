@@ -128,7 +128,7 @@ def test_it_ends_by_itself(terminal, ending):
     # A session of its own, as that of a terminal.
     run = {"cwd": terminal.project, "env": terminal.environment, "start_new_session": True}
     script = ["sh", "-c", '"$@"; read line', "sh", *command]
-    with subprocess.Popen(script, stdin=subprocess.PIPE, **run) as shell:
+    with subprocess.Popen(script, stdin=subprocess.PIPE, **run):
         deadline = time.monotonic() + PATIENCE
         while not (terminal.home / "served.json").exists():
             assert time.monotonic() < deadline
