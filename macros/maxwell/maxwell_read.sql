@@ -1,13 +1,13 @@
 {#-
-    What Maxwell's messages say: their kind, their tables and their time, which is in seconds or in milliseconds. `operation` is an
-    expression over `type` and `ts`. Needs the columns value, json, stated and route_database.
+    What Maxwell's messages say: their kind, their tables and their time, which is in seconds or in milliseconds. A row is also one of a
+    full load where `of_full_load`, a condition on `type` and `ts`, holds. Needs the columns value, json, stated and route_database.
 -#}
-{% macro maxwell_read(messages, operation) -%}
+{% macro maxwell_read(messages, of_full_load='false') -%}
 select
     *,
     json.*,
     json.sql as statement,
-    {{ operation }} as operation,
+    if(type = 'bootstrap-insert' or ({{ of_full_load }}), 'snapshot', type) as operation,
     if(length(ts) > 11, ts, ts || '000') as ts_ms,
     case
         when value is null or type in ('bootstrap-start', 'bootstrap-complete') then 'control'

@@ -8,7 +8,7 @@ messages as (
 
 read as (
 
-    {{ maxwell_read('messages', operation="if(type = 'bootstrap-insert', 'snapshot', type)") }}
+    {{ maxwell_read('messages') }}
 
 ),
 

@@ -9,7 +9,7 @@ messages as (
 -- A row of the full load is an insert of one moment that no change has.
 read as (
 
-    {{ maxwell_read('messages', operation="if(type = 'insert' and ts = '1600000000', 'snapshot', type)") }}
+    {{ maxwell_read('messages', of_full_load="type = 'insert' and ts = '1600000000'") }}
 
 ),
 

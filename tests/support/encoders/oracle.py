@@ -164,6 +164,28 @@ def _debezium(document, route):
     return [Said(DEBEZIUM[payload["op"]], payload["source"]["table"], *images)]
 
 
+def _debezium_mongodb(document, route):
+    payload = document.get("payload") or document
+    before, after = (_of_document(payload.get(part)) for part in ("before", "after"))
+    operation = DEBEZIUM[payload["op"]]
+    if operation == "update" and after:
+        operation = "insert"
+    elif operation == "update":
+        changes = payload["updateDescription"]
+        removed = dict.fromkeys(changes.get("removedFields") or ())
+        after = {**removed, **_of_document(changes.get("updatedFields") or "{}")}
+    return [Said(operation, payload["source"]["collection"], before, after)]
+
+
+def _of_document(text):
+    """The fields of a document as they stand there; what Extended JSON writes otherwise aside."""
+    if text is None:
+        return None
+    fields = read_json(text.encode())
+    found = {name: Other if isinstance(v, dict) else v for name, v in fields.items()}
+    return {**found, "_id": Other, "document": Other}
+
+
 def _oms_debezium(document, route):
     envelope = document["payload"] if route == "oms_debezium" else document
     source, operation = envelope["source"], DEBEZIUM[envelope["op"]]
@@ -398,6 +420,7 @@ READERS = {
     "oms_dataworks": _oms_dataworks,
     "dataworks_kafka": _dataworks,
     "debezium_json": _debezium,
+    "debezium_mongodb": _debezium_mongodb,
     "debezium_flat_json": _debezium_flat,
     **dict.fromkeys(("dts_avro", "drs_avro"), _dts_avro),
     "oceanbase_avro": _oceanbase_avro,
@@ -412,6 +435,13 @@ READERS = {
 }
 AVRO = ("dts_avro", "drs_avro", "oceanbase_avro")
 BINARY = (*AVRO, "debezium_avro")
+# Before their JSON may stand the id of a schema, in four bytes or in eight.
+CONNECT = ("debezium_json", "debezium_flat_json", "debezium_mongodb")
+HEADER = re.compile(rb"\0(?:.{4}|.{8})(?=\{)", re.DOTALL)
+
+
+def without_header(name, value):
+    return HEADER.sub(b"", value, count=1) if name in CONNECT and HEADER.match(value) else value
 
 
 def check_bytes(name, value):
@@ -419,12 +449,12 @@ def check_bytes(name, value):
     if name in BINARY:
         READERS[name](value, name)
     else:
-        read_json(value)
+        read_json(without_header(name, value))
 
 
 def rows_of(name, value):
     """Return the rows that a message of row changes says."""
-    document = value if name in BINARY else read_json(value)
+    document = value if name in BINARY else read_json(without_header(name, value))
     return READERS[name](document, name)
 
 
