@@ -11,7 +11,7 @@ select
         json_problem,
         case
             when kind is null and op is null and {{ debezium_member('value', 'specversion') }} is not null
-                then {{ problem('unknown_operation', "'a CloudEvent without iodebeziumop; let the converter write extension attributes "
+                then {{ problem('unknown_operation', "'a CloudEvent without iodebeziumop: let the converter write extension attributes "
                     ~ "(value.converter.extension.attributes.enable)'") }}
             when kind is null and op is null
                 then {{ problem('unknown_operation', "'op is missing, and status, ddl, databaseName and ts_ms, which other messages have; "
