@@ -8,7 +8,7 @@ right.
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.delta.log import last_checksum, last_transactions, tables_in
-from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.runtime.paths import schema_path, warehouse_path
 from cdc_lakehouse.sql import identifier
 from cdc_lakehouse.storage.files import Location
 
@@ -18,7 +18,7 @@ SCHEMA = "silver"
 
 def kept_tables() -> list[str]:
     """Return the names, with their schema, of the tables that summaries of silver keep."""
-    silver = warehouse_path(SCHEMA, SUFFIX).parent
+    silver = schema_path(SCHEMA)
     names = (path.name for path in tables_in(silver))
     return [f"{SCHEMA}.{name}" for name in names if name.endswith(SUFFIX)]
 

@@ -12,7 +12,7 @@ from cdc_lakehouse.engine.fixed_names import EVENTS
 from cdc_lakehouse.report import questions
 from cdc_lakehouse.report.gold import Gold, gold_of
 from cdc_lakehouse.report.plain import plain
-from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.runtime.paths import schema_path, warehouse_path
 from cdc_lakehouse.runtime.session import relations_in
 from cdc_lakehouse.sql import identifier
 
@@ -30,7 +30,7 @@ def look_at_gold(spark: SparkSession, models: Iterable[str], processed: int) -> 
     there, beside = (relations_in(spark, schema) for schema in ("gold", STORAGE))
     kept = read_kept(spark, warehouse_path(*EVENTS.split(".")))
     read = {}
-    for path in tables_in(warehouse_path(STORAGE, "x").parent):
+    for path in tables_in(schema_path(STORAGE)):
         if path.name not in names & there:  # that of a model that is gone, or of no model
             continue
         commit = read_mark(spark, path, EVENTS).version

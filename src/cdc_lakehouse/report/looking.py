@@ -30,7 +30,7 @@ from cdc_lakehouse.report.gold_state import look_at_gold
 from cdc_lakehouse.report.masking import masked_statement, sample_text
 from cdc_lakehouse.report.plain import plain, plain_row
 from cdc_lakehouse.routes import read_routes
-from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
+from cdc_lakehouse.runtime.paths import lakehouse_dir, schema_path, warehouse_path
 from cdc_lakehouse.runtime.session import FEW_STORED_BYTES, compile_plans, ended_java
 from cdc_lakehouse.runtime.timings import commands_timed, read_timings
 from cdc_lakehouse.sql import identifier
@@ -212,7 +212,7 @@ class Looker:
         return tuple(found)
 
     def _gold_tables(self) -> tuple[facts.GoldTable, ...]:
-        stored = {path.name for path in tables_in(warehouse_path("gold_storage", "x").parent)}
+        stored = {path.name for path in tables_in(schema_path("gold_storage"))}
         views = self._ask("show tables in gold") if stored else []
         names = sorted(stored & {row.tableName for row in views})
         problems = defaultdict(list)
@@ -257,7 +257,7 @@ def prepare_to_look(spark: SparkSession) -> None:
 
 def _holds_much() -> bool:
     """Tell whether silver and gold are so large that plans are worth compiling."""
-    gold = warehouse_path("gold_storage", "x").parent
+    gold = schema_path("gold_storage")
     tables = [warehouse_path("silver", "events"), *tables_in(gold)]
     sizes = [bytes_since(path, None) for path in tables]
     return None in sizes or sum(filter(None, sizes)) > FEW_STORED_BYTES

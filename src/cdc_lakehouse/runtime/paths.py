@@ -57,7 +57,12 @@ def located(location: str) -> Location:
 
 def warehouse_path(schema: str, table: str) -> Location:
     """Return where the Delta table `schema.table` lives; Spark writes names in small letters."""
-    return lakehouse_dir() / "warehouse" / f"{schema}.db".lower() / table.lower()
+    return schema_path(schema) / table.lower()
+
+
+def schema_path(schema: str) -> Location:
+    """Return the folder of the tables of a schema."""
+    return lakehouse_dir() / "warehouse" / f"{schema}.db".lower()
 
 
 def _folder() -> Path:

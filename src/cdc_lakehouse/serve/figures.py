@@ -17,7 +17,7 @@ from cdc_lakehouse.delta.log import (
     tables_in,
 )
 from cdc_lakehouse.report.looking import last_commit_read
-from cdc_lakehouse.runtime.paths import warehouse_path
+from cdc_lakehouse.runtime.paths import schema_path, warehouse_path
 
 # By the exit code of a run.
 RESULTS = ("done", "in_part", "failed")
@@ -46,7 +46,7 @@ BY_TOPIC = {
 def latest_versions(spark: SparkSession) -> dict[str, int]:
     """Return the latest commit of each table that figures and the report are made of."""
     tables = [warehouse_path("bronze", MESSAGES), warehouse_path("silver", "events")]
-    tables += tables_in(warehouse_path("gold_storage", "x").parent)
+    tables += tables_in(schema_path("gold_storage"))
     return {str(table): latest_version(spark, table) for table in tables if is_table(table)}
 
 
@@ -118,6 +118,6 @@ class _Tables(Collector):
             waiting.add_metric([topic], messages)
         yield waiting
         rows = GaugeMetricFamily("lakehouse_rows", "Rows of a table of gold.", labels=["table"])
-        for path in tables_in(warehouse_path("gold_storage", "x").parent):
+        for path in tables_in(schema_path("gold_storage")):
             rows.add_metric([path.name], count_rows(self._spark, path))
         yield rows

@@ -9,6 +9,7 @@ from cdc_lakehouse.console.commands.project import Commands
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.exits import Exit
 from cdc_lakehouse.package import DOCS, PACKAGE
+from cdc_lakehouse.seeds import use_one_of
 
 
 def add(commands: Commands) -> None:
@@ -28,7 +29,6 @@ def add(commands: Commands) -> None:
 
 def _help(options: argparse.Namespace) -> Exit:
     """Print a page, or what --help of a command prints, or the names and titles of all pages."""
-    import difflib
     import pydoc
 
     subjects, formats = pages()
@@ -45,9 +45,8 @@ def _help(options: argparse.Namespace) -> Exit:
         text = options.commands[name].format_help()
         document = {"command": name, "text": text}
     else:
-        close = difflib.get_close_matches(name, [*found, *options.commands])
-        meant = f" Did you mean {' or '.join(close)}?" if close else ""
-        raise LakehouseError(f"There is no page {name}.{meant} `lakehouse help` lists all.")
+        use = use_one_of(name, [*found, *options.commands], listed="its pages and commands")
+        raise LakehouseError(f"There is no page {name}. {use} `lakehouse help` lists all.")
     if sys.stdout.isatty() and not options.output.as_json:
         pydoc.pager(text)
     else:
