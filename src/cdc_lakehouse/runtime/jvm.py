@@ -3,6 +3,7 @@
 No other module uses a private attribute of PySpark, so that a new release is checked in one place.
 """
 
+import logging
 from subprocess import Popen
 from typing import Any
 
@@ -76,7 +77,8 @@ def java_process() -> "Popen[bytes] | None":
     return process
 
 
-def say_nothing_of_accumulators(context: SparkContext) -> None:
-    """Let PySpark print no stack if Java ends: the caller of Java reports the error."""
+def leave_errors_to_callers(context: SparkContext) -> None:
+    """Let PySpark print no record of an error, and no stack if Java ends: the caller reports it."""
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     server: Any = context._accumulatorServer
     server.handle_error = lambda *_: None

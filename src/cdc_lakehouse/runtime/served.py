@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime import kept
 from cdc_lakehouse.runtime.driver import end_java
-from cdc_lakehouse.runtime.jvm import say_nothing_of_accumulators
+from cdc_lakehouse.runtime.jvm import leave_errors_to_callers
 from cdc_lakehouse.runtime.paths import storage_scheme, work_dir
 from cdc_lakehouse.runtime.project import project_folder
 from cdc_lakehouse.runtime.shared_metastore import is_shared
@@ -220,5 +220,5 @@ def _session_through(port: int, secret: str) -> SparkSession:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, on_interrupt)  # PySpark's would cancel the jobs of all
     # As in `open_session`.
-    say_nothing_of_accumulators(context)
+    leave_errors_to_callers(context)
     return SparkSession(context, root)

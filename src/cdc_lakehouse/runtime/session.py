@@ -1,6 +1,5 @@
 """The Spark session, embedded or of a cluster, the same for dbt, for ingest and for the tests."""
 
-import logging
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -25,8 +24,8 @@ from cdc_lakehouse.runtime.jvm import (
     gateway_of_process,
     java_context,
     java_process,
+    leave_errors_to_callers,
     running_context,
-    say_nothing_of_accumulators,
 )
 from cdc_lakehouse.runtime.locks import begin_sharing, refuse_other_java
 from cdc_lakehouse.runtime.meaning import refuse_other_meanings
@@ -79,7 +78,6 @@ def open_session(
         refuse_other_java(work / "metastore_db" / "dbex.lck")
     if gateway_of_process() is None:
         prepare_java()
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     values = {**settings(metastore, is_long), **(overrides or {})}
     builder, master = SparkSession.builder, values["spark.master"]
     for name, value in values.items():
@@ -113,7 +111,7 @@ def open_session(
         said = " ".join(short_message(error).splitlines())
         message = f"Spark did not start: {said} More in {work / 'spark.log'}."
         raise LakehouseError(message) from error
-    say_nothing_of_accumulators(spark.sparkContext)
+    leave_errors_to_callers(spark.sparkContext)
     return spark
 
 
