@@ -59,7 +59,7 @@ def terminal(tmp_path_factory):
 
 @pytest.mark.full
 def test_only_the_first_command_starts_a_spark(terminal):
-    assert terminal.lakehouse(*QUERY).startswith(STAYS)
+    assert terminal.lakehouse(*QUERY).startswith("name\nfirst\n" + STAYS)
     process = terminal.kept()
     assert terminal.lakehouse(*QUERY) == "name\nfirst\n"
     terminal.send("second")
