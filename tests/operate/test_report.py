@@ -94,8 +94,8 @@ def test_a_share_is_one_of_the_whole_topic():
     (said,) = findings(replace(WELL, partitions=parts), half_a_percent)
     assert said.text == "2 of 200 messages are rejected (1.00%, limit 0.50%)."
     assert said.remedy == (
-        "lakehouse query 'select * from silver.rejected_messages where topic = "
-        """'"'"'shop.orders'"'"''. Mend the route, the schema or the producer """
+        'lakehouse query "select * from silver.rejected_messages where topic = '
+        """'shop.orders'". Mend the route, the schema or the producer """
         """(what was cut short has to be delivered again); then """
         "lakehouse replay --topic shop.orders && dbt build"
     )

@@ -14,10 +14,10 @@ from cdc_lakehouse.report.facts import (
     SourceTable,
 )
 from cdc_lakehouse.report.limits import Limits
-from cdc_lakehouse.report.questions import replay_command
+from cdc_lakehouse.report.questions import query_of, replay_command
 from cdc_lakehouse.report.units import duration
 from cdc_lakehouse.routes import EXTRACT_TOPIC
-from cdc_lakehouse.sql import identifier, quoted
+from cdc_lakehouse.sql import identifier
 
 DAY = 86400
 NAMED = 5  # topics, tables and reasons in one finding
@@ -121,13 +121,6 @@ def _mend(topics: Sequence[str], groups: Sequence[Rejected]) -> str:
         again = {f"lakehouse replay --topic {shlex.quote(topic)}" for topic in topics[:NAMED]}
     mend = "the route, the schema or the producer (what was cut short has to be delivered again)"
     return f"{see}. Mend {mend}; then {' && '.join([*sorted(again), 'dbt build'])}"
-
-
-def query_of(view: str, column: str, values: Sequence[str]) -> str:
-    """Return the command that shows the rows of a view that have one of some texts."""
-    listed = ", ".join(map(quoted, values))
-    condition = f"= {listed}" if len(values) == 1 else f"in ({listed})"
-    return f"lakehouse query {shlex.quote(f'select * from {view} where {column} {condition}')}"
 
 
 def _of_topic(

@@ -230,3 +230,15 @@ def replay_command(topic: str, reason: str) -> str:
     if reason == "unrouted_topic":
         return "lakehouse reroute"
     return f"lakehouse replay --reason {reason} --topic {shlex.quote(topic)}"
+
+
+def query_of(view: str, column: str, values: Sequence[str]) -> str:
+    """Return the command that shows the rows of a view that have one of some texts."""
+    listed = ", ".join(map(quoted, values))
+    condition = f"= {listed}" if len(values) == 1 else f"in ({listed})"
+    return f"lakehouse query {in_shell(f'select * from {view} where {column} {condition}')}"
+
+
+def in_shell(text: str) -> str:
+    """Return a text as one word of a shell; one with single quotes alone stands in double ones."""
+    return f'"{text}"' if "'" in text and not set(text) & set('"$`\\!') else shlex.quote(text)
