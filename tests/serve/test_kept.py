@@ -15,7 +15,7 @@ from cdc_lakehouse.runtime import kept, served
 
 PATIENCE = 60  # seconds until a test that waits gives up
 QUERY = ("query", "select name from gold.things order by id", "--csv")
-STAYS = "lakehouse: Spark stays for 600 idle seconds, for the next commands; "
+STAYS = "lakehouse: Spark stays for 10 idle minutes, for the next commands; "
 
 
 def is_there(process):
@@ -95,9 +95,8 @@ def test_it_ends_for_who_needs_the_tables_alone_unless_it_is_used(terminal, monk
     terminal.let(LAKEHOUSE_KEEP_WARM="off")
     said = terminal.lakehouse(*QUERY, code=2)
     assert f"is in use by process {process} (keeper.py keeps Spark)." in said
-    assert terminal.lakehouse("stop") == "No idle Spark.\n"
+    assert terminal.lakehouse("stop", code=1) == "Spark is in use, and stays.\n"
     user.close()
-    time.sleep(0.5)
     assert terminal.lakehouse(*QUERY).startswith("name\n")
     assert not is_there(process) and not (terminal.home / "served.json").exists()
     terminal.let(LAKEHOUSE_KEEP_WARM="10m")
@@ -109,7 +108,7 @@ def test_the_command_to_end_it_ends_it(terminal):
     process = terminal.kept()
     assert terminal.lakehouse("stop") == "Spark has ended.\n"
     assert not is_there(process)
-    assert terminal.lakehouse("stop") == "No idle Spark.\n"
+    assert terminal.lakehouse("stop") == "No Spark is kept.\n"
 
 
 @pytest.mark.full

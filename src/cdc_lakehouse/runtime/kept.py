@@ -38,6 +38,7 @@ VOLATILE = re.compile(
     rf"|MFLAGS|{NAME}"
 )
 ENDS_WITHIN = 20  # seconds that Java is given to end
+NOTICED_WITHIN = 5  # seconds in which it is known that a command does not use it any more
 
 
 def idle_seconds() -> int:
@@ -120,15 +121,27 @@ def start(idle: int, overrides: Mapping[str, str] | None) -> bool:
     if is_ready:
         said = f"`lakehouse stop` ends it, {NAME}=off keeps none."
         print(
-            f"lakehouse: Spark stays for {idle} idle seconds, for the next commands; {said}",
+            f"lakehouse: Spark stays for {_text(idle)}, for the next commands; {said}",
             file=sys.stderr,
             flush=True,
         )
     return is_ready
 
 
+def _text(idle: int) -> str:
+    return f"{idle} idle seconds" if idle % 60 else f"{idle // 60} idle minutes"
+
+
 def wait_for_end(process: int) -> None:
     """Wait until a process that ends has ended, with its Java."""
     deadline = time.monotonic() + ENDS_WITHIN
-    while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
+    while _is_there(process) and time.monotonic() < deadline:
         time.sleep(0.05)
+
+
+def _is_there(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"  # it has ended, and the command that began it goes on

@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
@@ -137,29 +138,46 @@ def join_served(overrides: Mapping[str, str] | None = None) -> Served | None:
     asked = {"process": os.getpid(), "command": command, "project": project}
     try:
         ask(connection, asked)
-    except BaseException:
+    except BaseException as error:
         connection.close()
+        if of_kept and isinstance(error, LakehouseError):
+            return None  # it is ending
         raise
     return Served(connection)
 
 
-def end_kept() -> bool:
-    """Let a Spark end that is kept for a terminal; tell whether there was one.
-
-    One that another command uses goes on.
-    """
+def is_kept() -> bool:
+    """Tell whether a Spark is kept for a terminal."""
     known = _known(served_file())
     connection = _connect(known) if known.get("kept") else None
-    if connection is None:
-        return False
-    with connection:
-        try:
-            ends = ask(connection, {"end": True})["ends"]
-        except LakehouseError:
-            ends = True  # it is ending
-    if ends:
-        kept.wait_for_end(known["kept"]["process"])
-    return bool(ends)
+    if connection is not None:
+        connection.close()
+    return connection is not None
+
+
+def end_kept() -> bool:
+    """Let a Spark end that is kept for a terminal; tell whether there was one, and it has ended.
+
+    One that another command uses goes on. A command that has just ended is given the time in which
+    that is noticed.
+    """
+    deadline = time.monotonic() + kept.NOTICED_WITHIN
+    while True:
+        known = _known(served_file())
+        connection = _connect(known) if known.get("kept") else None
+        if connection is None:
+            return False
+        with connection:
+            try:
+                ends = ask(connection, {"end": True})["ends"]
+            except LakehouseError:
+                ends = True  # it is ending
+        if ends:
+            kept.wait_for_end(known["kept"]["process"])
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
 
 
 def _known(path: Path) -> dict[str, Any]:

@@ -144,6 +144,8 @@ class Clients:
             if "end" in client:
                 self._end(connection)
                 return
+            if self._kept is not None and REQUESTED.is_set():
+                return  # it ends
             if client["project"] != str(self._project):
                 refusal = (
                     f"{lakehouse_dir()} is served for the project {self._project}, and this is "

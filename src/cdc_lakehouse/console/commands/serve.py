@@ -66,12 +66,15 @@ def _add_stop(commands: Commands) -> None:
 
 
 def _stop(options: argparse.Namespace) -> Exit:
-    from cdc_lakehouse.runtime.served import end_kept
+    from cdc_lakehouse.runtime.served import end_kept, is_kept
 
     enter_project(options.project_dir)
     is_ended = end_kept()
-    options.output.tell({"ended": is_ended}, "Spark has ended." if is_ended else "No idle Spark.")
-    return Exit.DONE
+    in_use = not is_ended and is_kept()
+    said = "Spark is in use, and stays." if in_use else "No Spark is kept."
+    document = {"ended": is_ended, "in_use": in_use}
+    options.output.tell(document, "Spark has ended." if is_ended else said)
+    return Exit.IN_PART if in_use else Exit.DONE
 
 
 def _add_schedule(command: argparse.ArgumentParser, **defaults: object) -> None:

@@ -21,11 +21,18 @@ from cdc_lakehouse.delta.high_water_mark import version_of
 from cdc_lakehouse.delta.log import bytes_since, last_transactions
 from cdc_lakehouse.errors import LakehouseError, short_message
 from cdc_lakehouse.runtime.functions import register_functions
+from cdc_lakehouse.runtime.kept import idle_seconds
 from cdc_lakehouse.runtime.locks import Lock, hold_tables
 from cdc_lakehouse.runtime.meaning import PINNED, refuse_other_meanings, restore_meanings
 from cdc_lakehouse.runtime.paths import lakehouse_dir, warehouse_path
 from cdc_lakehouse.runtime.project import project_folder
-from cdc_lakehouse.runtime.served import Served, end_kept, join_or_keep, join_served
+from cdc_lakehouse.runtime.served import (
+    Served,
+    end_kept,
+    is_kept,
+    join_or_keep,
+    join_served,
+)
 from cdc_lakehouse.runtime.session import (
     FEW_BYTES,
     MANY_BYTES,
@@ -130,16 +137,17 @@ def root_session(overrides: dict[str, str], is_long: bool | None = None) -> Spar
     return _root
 
 
-def _joined(overrides: dict[str, str], is_long: bool | None) -> tuple[Served | None, bool]:
-    """Join the process that serves, if there is one, and tell whether there is much to do.
+def _joined(overrides: dict[str, str], is_long: bool | None) -> tuple[Served | None, bool | None]:
+    """Join the process that serves, if there is one; where it is one of a terminal, not for long.
 
-    Then a Spark that is kept for a terminal, whose Java is one for short commands, is left out.
+    Its Java is one for short commands. Returns also whether there is much to do, if that was asked.
     """
+    if not (is_kept() or idle_seconds()):
+        return join_served(overrides), is_long
     is_long = has_much_to_do() if is_long is None else is_long
     if is_long:
         end_kept()
-        return join_served(overrides), is_long
-    return join_or_keep(overrides), is_long
+    return (join_served if is_long else join_or_keep)(overrides), is_long
 
 
 def _start(overrides: dict[str, str], is_long: bool | None) -> SparkSession:
