@@ -106,7 +106,7 @@ def start(idle: int, overrides: Mapping[str, str] | None) -> bool:
     }
     with open(make_folder(work_dir()) / "spark.log", "ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", MODULE],
+            [sys.executable, "-P", "-m", MODULE],  # the project's folder holds no modules of ours
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
