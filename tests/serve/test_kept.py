@@ -4,8 +4,10 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from commands import Commands
@@ -149,6 +151,21 @@ def test_nobody_keeps_one_unless_a_person_types_or_asks(monkeypatch, tmp_path, s
     monkeypatch.setenv("LAKEHOUSE_DIR", str(tmp_path))
     monkeypatch.setenv(kept.NAME, said)
     assert kept.idle_seconds() == seconds
+
+
+def test_at_a_terminal_one_is_kept_but_in_ci_and_containers(monkeypatch, tmp_path):
+    monkeypatch.setenv("LAKEHOUSE_DIR", str(tmp_path))
+    for name in (kept.NAME, "CI"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("stdin", "stderr"):
+        monkeypatch.setattr(sys, name, SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(kept, "OF_CONTAINER", tmp_path / "none")
+    assert kept.idle_seconds() == 600
+    monkeypatch.setattr(kept, "OF_CONTAINER", tmp_path)
+    assert kept.idle_seconds() == 0
+    monkeypatch.setattr(kept, "OF_CONTAINER", tmp_path / "none")
+    monkeypatch.setenv("CI", "true")
+    assert kept.idle_seconds() == 0
 
 
 def test_a_time_that_is_none_is_refused(monkeypatch, tmp_path):

@@ -37,6 +37,7 @@ VOLATILE = re.compile(
     r"|TMUX\w*|STY|SSH_\w+|XDG_\w+|DBUS_\w+|VSCODE_\w+|ITERM_\w+|HIST\w+|LESS\w*|DBT_\w+|MAKE\w*"
     rf"|MFLAGS|{NAME}"
 )
+OF_CONTAINER = Path("/.dockerenv")
 ENDS_WITHIN = 20  # seconds that Java is given to end
 NOTICED_WITHIN = 5  # seconds in which it is known that a command does not use it any more
 
@@ -71,7 +72,7 @@ def _said() -> str:
 def _is_at_a_terminal() -> bool:
     streams = (sys.stdin, sys.stderr)
     is_typed = all(stream is not None and stream.isatty() for stream in streams)
-    return is_typed and not os.environ.get("CI") and not Path("/.dockerenv").exists()
+    return is_typed and not os.environ.get("CI") and not OF_CONTAINER.exists()
 
 
 def surroundings(overrides: Mapping[str, str] | None) -> dict[str, str]:
