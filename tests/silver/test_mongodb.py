@@ -57,7 +57,7 @@ def test_a_document_keeps_every_digit_however_it_has_to_be_read():
         "f": "0.10",
         "z": "-0.0",
         "document": f'{{"n":{digits},"f":0.10,"z":-0.0}}',
-    } | {"_id": "1"}
+    }
     assert (types["n"], types["f"], is_whole) == ("int64", "double", True)
 
 

@@ -85,6 +85,7 @@ class DebeziumJson(Encoder):
     format = "debezium_json"
     cannot_say = {"days that are none": "0000-00-00 is null, where the column may be"}
     marks = (HEARTBEAT, SCHEMA_CHANGE, TRUNCATE, BEGIN, END)
+    has_tombstones = True  # `tombstones.on.delete`
 
     def encode(self, event):
         if event.kind != "snapshot" and not event.rows:
@@ -95,7 +96,7 @@ class DebeziumJson(Encoder):
                 row = now if was is None else was
                 key = self.key(event.table, row)
                 sent.append((Keyed(self.row(event, number, was, now), key), "row_change"))
-                if now is None:
+                if now is None and self.has_tombstones:
                     sent.append((None, "control"))
         return sent
 
@@ -260,10 +261,7 @@ class DebeziumFlatJson(DebeziumJson):
     marks = ()
     has_position = False
     tells_copies = False
-
-    def encode(self, event):
-        sent = super().encode(event)
-        return [(value, kind) for value, kind in sent if value is not None]
+    has_tombstones = False
 
     def changes(self, event):
         """Only a delete has the row that was."""

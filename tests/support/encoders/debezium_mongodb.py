@@ -32,11 +32,8 @@ class DebeziumMongodb(DebeziumJson):
     marks = (HEARTBEAT, BEGIN, END)
     has_position = False
     tells_copies = False
+    has_tombstones = False
     adds_first, adds = (KEY,), (DOCUMENT,)
-
-    def encode(self, event):
-        """Without tombstones (`tombstones.on.delete = false`)."""
-        return [(value, kind) for value, kind in super().encode(event) if value is not None]
 
     def changes(self, event):
         """The document of an update replaces the one before, and the key is `_id` alone."""

@@ -441,7 +441,8 @@ HEADER = re.compile(rb"\0(?:.{4}|.{8})(?=\{)", re.DOTALL)
 
 
 def without_header(name, value):
-    return HEADER.sub(b"", value, count=1) if name in CONNECT and HEADER.match(value) else value
+    found = HEADER.match(value) if name in CONNECT else None
+    return value[found.end() :] if found else value
 
 
 def check_bytes(name, value):
