@@ -69,8 +69,13 @@ def canonical(value: Any, kind: str) -> Any:
         if type(value) is str and kind.startswith(_TIMES):
             return value
         name = kind.partition("(")[0].rpartition(".")[2]
-        return f"not {name}: {json_text(value)}"
+        return no_value_of(name, value)
     return value if written is None else written
+
+
+def no_value_of(name: str, value: Any) -> str:
+    """Return the text of a value that is none of its type, which no cast takes for one."""
+    return f"not {name}: {json_text(value)}"
 
 
 def text_of(value: Any) -> str | None:

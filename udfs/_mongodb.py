@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from udfs._avro_text import plain_decimal
-from udfs._debezium_values import canonical, text_of
+from udfs._debezium_values import canonical, no_value_of, text_of
 from udfs._json_reading import read_quickly, read_slowly
 from udfs._json_shapes import Shape, misfit
 from udfs._json_values import Refused, json_text
@@ -155,7 +155,7 @@ def _decimal(whole: dict[str, Any], found: Any) -> tuple[str, str]:
     try:
         return plain_decimal(found), DECIMAL
     except (Refused, TypeError):
-        return _misfit("decimal", whole), DECIMAL
+        return no_value_of("decimal", whole), DECIMAL
 
 
 def _date(whole: dict[str, Any], found: Any) -> tuple[str, str]:
@@ -163,7 +163,7 @@ def _date(whole: dict[str, Any], found: Any) -> tuple[str, str]:
         found = found.get("$numberLong")
     if type(found) is str and not _INTEGER.fullmatch(found):
         text = canonical(found, MOMENT)
-        return (text if text != found else _misfit("date", whole)), MOMENT
+        return (text if text != found else no_value_of("date", whole)), MOMENT
     return str(canonical(found, "io.debezium.time.Timestamp")), MOMENT
 
 
@@ -175,11 +175,6 @@ def _binary(whole: dict[str, Any], found: Any) -> tuple[str, str]:
 def _named(kind: str) -> Callable[[dict[str, Any], Any], tuple[str | None, str]]:
     """Return the reader of a value that is a text behind the name of its type."""
     return lambda whole, found: (text_of(found), kind)
-
-
-def _misfit(name: str, value: Any) -> str:
-    """Return a text that no cast takes for a value."""
-    return f"not {name}: {json_text(value)}"
 
 
 # The first member of an object that Extended JSON writes in place of a value.

@@ -20,6 +20,7 @@ from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.package import RELEASE
 from cdc_lakehouse.runtime import standalone
 from cdc_lakehouse.runtime.durations import seconds_of
+from cdc_lakehouse.runtime.leases import began
 from cdc_lakehouse.runtime.paths import lakehouse_dir, storage_scheme, work_dir
 from cdc_lakehouse.runtime.project import project_folder
 from cdc_lakehouse.runtime.settings import settings
@@ -133,16 +134,18 @@ def _text(idle: int) -> str:
     return f"{idle} idle seconds" if idle % 60 else f"{idle // 60} idle minutes"
 
 
-def wait_for_end(process: int) -> None:
-    """Wait until a process that ends has ended, with its Java."""
+def name_of(process: int) -> dict[str, Any]:
+    """Return what tells a process that keeps a Spark from others."""
+    return {"process": process, "began": began(process)}
+
+
+def is_there(named: Mapping[str, Any]) -> bool:
+    """Tell whether the process of a `name_of` has not ended."""
+    return bool(began(named["process"]) == named["began"])
+
+
+def wait_for_end(named: Mapping[str, Any]) -> None:
+    """Wait until the process of a `name_of`, which ends, has ended."""
     deadline = time.monotonic() + ENDS_WITHIN
-    while _is_there(process) and time.monotonic() < deadline:
+    while is_there(named) and time.monotonic() < deadline:
         time.sleep(0.05)
-
-
-def _is_there(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"  # it has ended, and the command that began it goes on

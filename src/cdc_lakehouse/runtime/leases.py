@@ -77,7 +77,7 @@ class Lease:
             "token": TOKEN,
             "machine": _machine(),
             "process": os.getpid(),
-            "began": _began(os.getpid()),
+            "began": began(os.getpid()),
             "holder": holder,
             "is_shared": self._is_shared,
         }
@@ -158,10 +158,10 @@ def _machine() -> str:
 def _has_ended(about: dict[str, Any]) -> bool:
     """Tell whether the process of a lease was one of this machine, and has ended."""
     is_here = about["machine"] and about["machine"] == _machine()
-    return bool(is_here) and _began(about["process"]) != about["began"]
+    return bool(is_here) and began(about["process"]) != about["began"]
 
 
-def _began(process: int) -> str:
+def began(process: int) -> str:
     """Return when a process began, in ticks since the machine did; an empty text if there is none.
 
     A number is given to another process some time after its own has ended.

@@ -140,7 +140,6 @@ def hold_to_serve() -> Lock:
     Raises:
         LakehouseError: another process serves them.
     """
-    served.end_kept()
     with ExitStack() as stack:
         if shared_metastore.is_shared():
             remedy = "One process serves a lakehouse on a machine: join it, or stop it."

@@ -148,11 +148,8 @@ def join_served(overrides: Mapping[str, str] | None = None) -> Served | None:
 
 def is_kept() -> bool:
     """Tell whether a Spark is kept for a terminal."""
-    known = _known(served_file())
-    connection = _connect(known) if known.get("kept") else None
-    if connection is not None:
-        connection.close()
-    return connection is not None
+    of_kept = _known(served_file()).get("kept")
+    return of_kept is not None and kept.is_there(of_kept)
 
 
 def end_kept() -> bool:
@@ -173,7 +170,7 @@ def end_kept() -> bool:
             except LakehouseError:
                 ends = True  # it is ending
         if ends:
-            kept.wait_for_end(known["kept"]["process"])
+            kept.wait_for_end(known["kept"])
             return True
         if time.monotonic() > deadline:
             return False

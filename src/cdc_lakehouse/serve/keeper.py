@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from cdc_lakehouse.errors import LakehouseError
-from cdc_lakehouse.runtime.kept import WORDS
+from cdc_lakehouse.runtime.kept import WORDS, name_of
+from cdc_lakehouse.runtime.leases import began
 from cdc_lakehouse.runtime.locks import hold_tables
 from cdc_lakehouse.runtime.session import gone_spark, open_session
 from cdc_lakehouse.runtime.shown_command import show_as
@@ -41,22 +42,19 @@ def keep(asked: dict[str, Any], ready: Callable[[], None]) -> None:
         stack.callback(spark.stop)
         functions = Functions(spark, project)
         functions.register()
-        kept = {"process": os.getpid(), **asked["surroundings"]}
+        kept = {**name_of(os.getpid()), **asked["surroundings"]}
         clients = Clients(spark, WriteLock(functions.renew), project, kept)
         stack.callback(clients.close)
         stack.enter_context(requested_by_signals(lambda name: None))
+        leader = asked["leader"]  # 0 if it is one of another container
         ready()
         gone = partial(gone_spark, spark)
         while not REQUESTED.wait(TICK) and clients.can_be_found() and not gone():
             idle = 0.0 if clients.count else time.monotonic() - clients.quiet_since
-            if idle > asked["idle"] or not _has_terminal(asked["leader"]):
+            if idle > asked["idle"] or (leader and not began(leader)):
                 return
             if idle and _free_memory() < LEAST_MEMORY:
                 return
-
-
-def _has_terminal(leader: int) -> bool:
-    return not leader or Path(f"/proc/{leader}").exists()
 
 
 def _free_memory() -> float:
