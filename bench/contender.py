@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import Protocol
 
+from cdc_lakehouse.runtime.jvm import java_of_process, java_seconds
+
 
 class Unsupported(Exception):
     """The contender cannot read the format; the text says why."""
@@ -81,15 +83,22 @@ def _deploy(
     deployment = contender(work, given.format, given.memory)
     try:
         for folder in steps:
-            began = time.perf_counter()
+            began, compiled = time.perf_counter(), _compiler_seconds()
             stages = deployment.step(folder)
             line = {
                 "step": folder.name,
                 "seconds": round(time.perf_counter() - began, 3),
                 "stages": {name: round(seconds, 3) for name, seconds in stages.items()},
+                "compilers": round(_compiler_seconds() - compiled, 3),
             }
             if prints:
                 print(json.dumps(line), flush=True)
         deployment.write_result(work / "result.parquet")
     finally:
         deployment.close()
+
+
+def _compiler_seconds() -> float:
+    """Return what the compilers of this process's Java have taken so far; 0 if it has none."""
+    jvm = java_of_process()
+    return 0 if jvm is None else java_seconds(jvm)[1]

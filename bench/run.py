@@ -45,6 +45,7 @@ class Measured:
 
     seconds: dict[str, float] = field(default_factory=dict)  # by step
     stages: dict[str, float] = field(default_factory=dict)  # seconds, of the first step
+    compilers: float = 0  # seconds of Java's compilers in the first step
     cpu: float = 0  # seconds of the whole process and its children
     memory: int = 0  # bytes at the peak, of all processes together
     files: int = 0  # that the first deployment left
@@ -163,6 +164,7 @@ def _read(lines: Iterable[str], measured: Measured, began: float | None) -> None
             if not measured.seconds:
                 seconds = time.perf_counter() - began if began else seconds
                 measured.stages = said.get("stages") or {}
+                measured.compilers = said.get("compilers") or 0
             measured.seconds[step] = seconds
 
 
@@ -229,8 +231,9 @@ def reports(format: str, known: dict, runs: dict, limits: dict, unread: set[str]
     order = sorted(runs, key=lambda key: key[1])
     ours = {how: runs[OURS, how] for contender, how in order if contender == OURS}
     histories = [_history(*key, runs[key], first, ours.get(key[1])) for key in order]
-    columns = ("system", "how", "history s", "time to ours", "messages/s", "stages s", "CPU s")
-    text = table((*columns, "peak memory", "left on disk", "table"), histories)
+    columns = ("system", "how", "history s", "time to ours", "messages/s", "stages s")
+    columns += ("compilers s", "CPU s", "peak memory", "left on disk", "table")
+    text = table(columns, histories)
     text += "".join(
         f"\n\n{n} ({how}): {run.wrong}." for (n, how) in order for run in runs[n, how] if run.wrong
     )
@@ -260,7 +263,8 @@ def _history(
     took = statistics.median(seconds) if seconds else None
     own = statistics.median(_seconds(ours, STEPS[0])) if ours else None
     stages = dict.fromkeys(stage for run in runs for stage in run.stages)
-    middle = {n: statistics.median(getattr(r, n) for r in runs) for n in ("cpu", "files", "bytes")}
+    figures = ("compilers", "cpu", "files", "bytes")
+    middle = {name: statistics.median(getattr(run, name) for run in runs) for name in figures}
     return [
         name,
         how,
@@ -268,6 +272,7 @@ def _history(
         f"{took / own:.2f} x" if took and own else "",
         f"{first['messages'] / took:,.0f}" if took else "",
         ", ".join(f"{stage} {spread(run.stages[stage] for run in runs)}" for stage in stages),
+        f"{middle['compilers']:.0f}" if middle["compilers"] else "",
         f"{middle['cpu']:.0f}",
         f"{max(run.memory for run in runs) / 2**30:.1f} GiB",
         f"{middle['files']:,.0f} files, {middle['bytes'] / 1e6:,.0f} MB",

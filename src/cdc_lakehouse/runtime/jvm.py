@@ -54,6 +54,23 @@ def java_of_process() -> JVMView | None:
     return SparkContext._jvm
 
 
+def java_seconds(jvm: JVMView) -> tuple[float, float]:
+    """Return the seconds of CPU that a Java has taken since it began, and those of its compilers.
+
+    The second figure is the time in which they were at work, in all their threads.
+    """
+    taken: int = jvm.java.lang.ProcessHandle.current().info().totalCpuDuration().get().toMillis()
+    compilers = jvm.java.lang.management.ManagementFactory.getCompilationMXBean()
+    compiled: int = compilers.getTotalCompilationTime()
+    return taken / 1e3, compiled / 1e3
+
+
+def java_began(jvm: JVMView) -> float:
+    """Return when a Java began, in seconds since 1970."""
+    began: int = jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getStartTime()
+    return began / 1e3
+
+
 def gateway_of_process() -> JavaGateway | None:
     """Return the connection to the Java that this process uses; None before it does."""
     return SparkContext._gateway
