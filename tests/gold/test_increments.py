@@ -112,6 +112,8 @@ def test_the_timings_say_what_each_model_wrote(grown):
     steps = {step["part"]: step for step in grown.timings["steps"]}
     assert "payments" not in steps  # it had no news, and nothing was asked
     assert all(step["seconds"] >= 0 for step in grown.timings["steps"])
+    assert grown.timings["java_seconds"] > 0
+    assert grown.timings["compiler_seconds"] > 0
 
 
 def test_a_table_without_changes_makes_no_commit(grown):

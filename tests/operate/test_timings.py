@@ -1,6 +1,7 @@
 """What the steps of a command took: how it is added up, kept and printed."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -115,6 +116,12 @@ def test_the_table_has_a_line_for_each_model_or_step():
         *("1,000", "2,048", "1,200", "4,096"),
     ]
     assert "writes and commits" in timings_text(RUN, steps=True)
+
+
+def test_the_table_says_what_java_took_and_to_compile():
+    assert "Java" not in timings_text(RUN, steps=False)
+    said = timings_text(replace(RUN, java_seconds=8.04, compiler_seconds=3.21), steps=False)
+    assert said.splitlines()[1] == "Java took 8.0 s of CPU, 3.2 of them to compile"
 
 
 def test_the_command_prints_the_last_ingest_and_the_last_run(home, capsys):

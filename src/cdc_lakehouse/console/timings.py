@@ -35,6 +35,11 @@ def timings_text(timings: Timings, steps: bool) -> str:
     at = timings.began_at.replace("T", " ").replace("+00:00", " UTC")
     outside = timings.seconds_outside
     title = f"{name}, {at}: {timings.seconds:.1f} s, of which {outside:.1f} s in none of these"
+    if timings.java_seconds:
+        title += (
+            f"\nJava took {timings.java_seconds:.1f} s of CPU, "
+            f"{timings.compiler_seconds:.1f} of them to compile"
+        )
     listed = timings.steps if steps else timings.by_part()
     header = ["model", *(["step"] if steps else []), *HEADER]
     rows = [[s.part, *([s.name] if steps else []), *_figures(s)] for s in listed]

@@ -15,11 +15,12 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
+from py4j.java_gateway import JVMView
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.errors import LakehouseError, short_message
-from cdc_lakehouse.runtime.jvm import java_session, jvm_of
+from cdc_lakehouse.runtime.jvm import java_began, java_seconds, java_session, jvm_of
 from cdc_lakehouse.runtime.paths import work_dir
 from cdc_lakehouse.storage.files import write_whole
 
@@ -58,12 +59,19 @@ class Step:
 
 @dataclass(frozen=True)
 class Timings:
-    """The steps of a command that has ended, in the order in which they began."""
+    """The steps of a command that has ended, in the order in which they began.
+
+    Attributes:
+        java_seconds: CPU that Spark's Java took meanwhile, for this command and others that use it.
+        compiler_seconds: those of its compilers, which are a part of them.
+    """
 
     command: str
     began_at: str  # ISO 8601, UTC
     seconds: float
     steps: tuple[Step, ...]
+    java_seconds: float = 0.0
+    compiler_seconds: float = 0.0
 
     @property
     def seconds_outside(self) -> float:
@@ -95,6 +103,8 @@ class Recorder:
         """Begin a command; what was recorded of an earlier one is gone."""
         self._began_at, self._clock = datetime.now(UTC), time.monotonic()
         self._steps: dict[str, Step] = {}
+        # What Java had taken, in all and to compile, when a step first saw it.
+        self._java_before: tuple[float, float] | None = None
         self._inside = threading.local()
 
     @contextmanager
@@ -112,6 +122,7 @@ class Recorder:
         group = f"lakehouse {os.getpid()} step {next(_group_numbers)}"
         self._inside.step = self._steps[group] = step
         if spark is not None:
+            self._java_before = self._java_before or self._taken_before(jvm_of(spark))
             spark.sparkContext.setJobGroup(group, f"{part}: {name}")
         try:
             yield step
@@ -137,16 +148,25 @@ class Recorder:
             return None
         seconds = time.monotonic() - self._clock
         began_at = self._began_at.isoformat(timespec="seconds")
-        steps = self._steps
+        steps, before = self._steps, self._java_before
         self.begin()
+        taken: tuple[float, ...] = ()
         try:
             if spark is not None:
                 _add_metrics(steps, spark)
-            found = Timings(command, began_at, seconds, tuple(steps.values()))
+                if before:
+                    now = java_seconds(jvm_of(spark))
+                    taken = tuple(after - b for after, b in zip(now, before, strict=True))
+            found = Timings(command, began_at, seconds, tuple(steps.values()), *taken)
             write_whole(work_dir() / FOLDER / f"{command}.json", json.dumps(asdict(found)))
         except (LakehouseError, Py4JError, OSError) as error:
             return f"The timings of this command were not kept: {short_message(error)}"
         return None
+
+    def _taken_before(self, jvm: JVMView) -> tuple[float, float]:
+        """What a Java took before this command, which may have started it."""
+        is_own = java_began(jvm) >= self._began_at.timestamp()
+        return (0.0, 0.0) if is_own else java_seconds(jvm)
 
 
 def _add_metrics(steps: Mapping[str, Step], spark: SparkSession) -> None:
