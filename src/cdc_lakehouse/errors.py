@@ -20,6 +20,8 @@ DAMAGED_LOG = re.compile(
 )
 # A commit that Delta refused because of one that was made meanwhile, in Delta's words.
 CONFLICT = re.compile(r"\[(DELTA_(?:CONCURRENT_\w+|METADATA_CHANGED|PROTOCOL_CHANGED))\b")
+# A place that a function of udfs/ cannot read, beneath the calls that led there.
+UNREADABLE = re.compile(r"^\s*(?:\w+\.)*Unreadable: (.+)$", re.MULTILINE)
 # What Spark adds to the error of a name that it does not know; it fits a DROP alone.
 BESIDE_THE_POINT = ("Search path:", "If you did not qualify", "To tolerate the error on drop")
 
@@ -60,8 +62,11 @@ def short_message(error: BaseException, limit: int = 1500) -> str:
             "Another process has changed the table while this one was at work on it "
             f"({refused[1]}). Nothing of this one's work is in the table: run again."
         )
+    texts = texts or [str(error)]
+    if unreadable := next(filter(None, map(UNREADABLE.search, texts)), None):
+        return unreadable[1]
     lines: list[str] = []
-    for text in texts or [str(error)]:
+    for text in texts:
         for line in re.split("JVM stacktrace|=== Streaming Query", text)[0].splitlines():
             if line.lstrip().startswith(("'", "+-", ":-", ": ", "at ")):
                 break

@@ -109,6 +109,20 @@ To tolerate the error on drop use DROP VIEW IF EXISTS or DROP TABLE IF EXISTS. S
     assert short_message(Exception(said)) == said.splitlines()[0]
 
 
+def test_a_place_that_a_function_cannot_read_is_named_without_its_calls():
+    said = """Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times.
+Traceback (most recent call last):
+  File "udfs/claimed_json.py", line 60, in read_all
+    yield from in_parts(columns, claims)
+udfs._claims.Unreadable: LAKEHOUSE_CLAIMS names /claims, where a.json cannot be read. Correct it.
+
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException
+"""
+    assert short_message(Exception(said)) == (
+        "LAKEHOUSE_CLAIMS names /claims, where a.json cannot be read. Correct it."
+    )
+
+
 def test_a_python_model_is_refused_in_one_sentence():
     model = {"original_file_path": "models/gold/shop/score.py"}
     with pytest.raises(DbtRuntimeError) as error:

@@ -1,5 +1,6 @@
 """A lakehouse in S3: what a folder of a machine can do, and what two machines may not."""
 
+import importlib
 import json
 import os
 import random
@@ -9,14 +10,17 @@ import time
 import urllib.request
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
 import pytest
 from broker import Broker, _free_ports
 from commands import Commands
+from conftest import PROJECT
 from object_storage import BUCKET, LOST, REFUSED, SLOW, s3_server
 
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime import paths
+from cdc_lakehouse.runtime.functions import open_package
 
 pytestmark = pytest.mark.full
 
@@ -115,6 +119,33 @@ def test_a_path_in_object_storage_is_asked_as_one_of_a_folder(s3, tmp_path, monk
         "stat of nothing": missing,
         "left": [],
     }
+
+
+def test_files_that_messages_name_are_read_as_a_lakehouse_is(s3, monkeypatch):
+    open_package(PROJECT)
+    claims = importlib.import_module("udfs._claims")
+    refused = importlib.import_module("udfs._json_values").Refused
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+    named = {"LAKEHOUSE_CLAIMS": f"s3://{BUCKET}/claims/"}
+    place, access = claims.place_of(os.environ | named, Path("/project"))
+    s3.write("claims/a.json", '{"type":"INSERT"}')
+    s3.write("claims/inner/b.json", "{}")
+
+    files = claims.Claims(place, access)
+    assert files.message("s3://elsewhere/a.json", 100) == b'{"type":"INSERT"}'
+    with pytest.raises(refused, match="has 17 bytes, more than max_message_bytes"):
+        files.message("a.json", 16)
+    for name in ("b.json", "inner"):
+        with pytest.raises(refused, match=f"not in the message but in s3://c/{name}"):
+            files.message(f"s3://c/{name}", 100)
+    for away in (
+        ("s3://nothing/claims", access),
+        (place, access | {"endpoint_override": "127.0.0.1:1"}),
+    ):
+        with pytest.raises(claims.Unreadable, match=r"where a\.json cannot be read") as error:
+            claims.Claims(*away).message("a.json", 100)
+        assert s3.secret not in str(error.value)
 
 
 @pytest.mark.long

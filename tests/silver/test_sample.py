@@ -23,7 +23,9 @@ UNIT_TESTS = sorted(
     for test in yaml.load(path.read_text(), yaml.CSafeLoader).get("unit_tests", [])
 )
 JSON_MODELS = [name for name in MODELS if not name.endswith("avro")]
-CONNECT_FORMATS = ("debezium_json", "debezium_flat_json")
+# The functions that read JSON, of the formats that `exact_json` does not read.
+READERS = dict.fromkeys(("debezium_json", "debezium_flat_json"), "connect_json")
+READERS |= dict.fromkeys(("ticdc_simple", "tidb_canal"), "claimed_json")
 KINDS = [
     "row_change",
     "truncate",
@@ -402,8 +404,7 @@ def plans(sample):
 def test_a_message_is_looked_through_once_and_parsed_once(plans, name):
     plan = plans[name]
     functions = re.findall(r"ArrowEvalPython \[(\w+)\(", plan)
-    reader = "connect_json" if name in CONNECT_FORMATS else "exact_json"
-    assert functions == [reader]
+    assert functions == [READERS.get(name, "exact_json")]
     of_values = re.sub(r"from_json\([^#]*cast\(message_key#\d+ as string\)", "", plan)
     parsing = [line for line in of_values.splitlines() if "from_json(StructField(" in line]
     assert len(parsing) == 1

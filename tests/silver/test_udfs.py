@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import io
 import json
 import re
@@ -32,7 +33,7 @@ except ImportError:
             answers[name] = repr(error)
     sys.stdout.buffer.write(pickle.dumps(answers))
 """
-KEY = "LAKEHOUSE_HASH_KEY"
+KEY, CLAIMS = "LAKEHOUSE_HASH_KEY", "LAKEHOUSE_CLAIMS"
 SECRET = "a key of the hash for tests, 32 and more"
 MAP = pa.map_(pa.string(), pa.string())
 ENVELOPE = {
@@ -116,6 +117,13 @@ def connect_json():
     return pa.array(given[0], pa.binary()), pa.array(given[1]), pa.array([""]), keys
 
 
+def claimed_json():
+    values = [b'{"at": {"file": "s3://bucket/a.json"}}', b'{"type": "INSERT"}']
+    shape = "type string, price string"
+    given = [[each] * 2 for each in (shape, "", "at.file", 1000)]
+    return pa.array(values, pa.binary()), *map(pa.array, given)
+
+
 def protected_images():
     rules = json.dumps(
         [["", "", "", "^email$", "hash", "silver"], ["", "", "", "m", "mask", "gold"]]
@@ -131,6 +139,7 @@ def protected_images():
 # Of each registered function: what it is called with, and what of it has to be in the answer.
 CALLS = {
     "exact_json": (json_lines, "truncate_table"),
+    "claimed_json": (claimed_json, '"price":"1.50"'),
     "connect_avro": (connect_avro, "data.Decimal(6,2)"),
     "connect_json": (connect_json, "1970-01-02"),
     "read_ddl": (lambda: [pa.array(["alter table a drop b", "truncate table t"])], "'b'"),
@@ -154,7 +163,10 @@ class Session:
         self.udf, self.functions = self, {}
 
     def register(self, name, function):
-        self.functions[name] = function
+        def united(*columns):
+            return pa.concat_arrays(list(function([columns])))
+
+        self.functions[name] = united if inspect.isgeneratorfunction(function) else function
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +175,10 @@ def registered(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(pyspark.sql.functions, "arrow_udf", lambda function, kind: function)
         session, project = Session(), tmp_path_factory.mktemp("project")
+        patched.setenv(CLAIMS, "claims")
+        (project / "claims").mkdir()
+        message = b'{"type": "INSERT", "database": "shop", "table": "orders", "price": 1.50}'
+        (project / "claims" / "a.json").write_bytes(message)
         (project / "seeds").mkdir()
         (project / "seeds" / "topics.csv").touch()
         (folder, _) = open_package(project)

@@ -3,10 +3,10 @@ with
 messages as (
 
     {{ json_messages(
-        ref('messages'), 'ticdc_simple', statement='sql',
+        ref('messages'), 'ticdc_simple', statement='sql', claim='claimCheckLocation',
         fields='type string, database string, table string, sql string,
             commitTs string comment "a number", buildTs string comment "a number",
-            handleKeyOnly string comment "a boolean", claimCheckLocation string,
+            handleKeyOnly string comment "a boolean",
             data map<string, string>, old map<string, string>,
             tableSchema struct<schema string, table string>, preTableSchema struct<schema string, table string>'
     ) }}
@@ -44,10 +44,6 @@ checked as (
             route_problem,
             json_problem,
             case when kind is null then {{ problem('unknown_operation', "'type is ' || coalesce(type, 'missing')") }} end,
-            case
-                when claimchecklocation <> ''
-                    then {{ problem('missing_image', "'the row is not in the message but in ' || claimchecklocation") }}
-            end,
             {{ incomplete_change('type') }},
             case
                 when kind = 'row_change' and {{ is_empty_image('row_image') }}

@@ -3,10 +3,8 @@ with
 messages as (
 
     {{ json_messages(
-        ref('messages'), 'tidb_canal', statement='sql',
-        fields=canal_fields() ~ ', _tidb struct<
-            commitTs string comment "a number", onlyHandleKey string comment "a boolean", claimCheckLocation string
-        >'
+        ref('messages'), 'tidb_canal', statement='sql', claim='_tidb.claimCheckLocation',
+        fields=canal_fields() ~ ', _tidb struct<commitTs string comment "a number", onlyHandleKey string comment "a boolean">'
     ) }}
 
 ),
@@ -15,14 +13,7 @@ checked as (
 
     select
         * except (json_problem),
-        coalesce(
-            json_problem,
-            case
-                when json._tidb.claimchecklocation <> ''
-                    then {{ problem('missing_image', "'the row is not in the message but in ' || json._tidb.claimchecklocation") }}
-            end,
-            {{ tso_problem('commitTs', 'json._tidb.committs') }}
-        ) as json_problem
+        coalesce(json_problem, {{ tso_problem('commitTs', 'json._tidb.committs') }}) as json_problem
     from messages
 
 ),
