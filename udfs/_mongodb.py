@@ -143,12 +143,14 @@ def _value(found: Any) -> tuple[str | None, str | None]:
         return ("1" if found else "0"), "boolean"
     if isinstance(found, dict):
         name = next(iter(found), "")
-        read = _EXTENDED.get(name)
+        read = None if found.get(name) is None else _EXTENDED.get(name)
         return read(found, found[name]) if read else (json_text(found), JSON)
     if isinstance(found, list):
         return json_text(found), JSON
     text = str(found)
-    return text, "int64" if _INTEGER.fullmatch(text) else "double"
+    if _INTEGER.fullmatch(text):
+        return ("0" if text == "-0" else text), "int64"
+    return text, "double"
 
 
 def _decimal(whole: dict[str, Any], found: Any) -> tuple[str, str]:
@@ -161,6 +163,8 @@ def _decimal(whole: dict[str, Any], found: Any) -> tuple[str, str]:
 def _date(whole: dict[str, Any], found: Any) -> tuple[str, str]:
     if isinstance(found, dict):
         found = found.get("$numberLong")
+    if found is None:
+        return no_value_of("date", whole), MOMENT
     if type(found) is str and not _INTEGER.fullmatch(found):
         text = canonical(found, MOMENT)
         return (text if text != found else no_value_of("date", whole)), MOMENT
@@ -169,7 +173,7 @@ def _date(whole: dict[str, Any], found: Any) -> tuple[str, str]:
 
 def _binary(whole: dict[str, Any], found: Any) -> tuple[str, str]:
     text = found.get("base64") if isinstance(found, dict) else found
-    return str(canonical(text, "bytes")), "bytes"
+    return (no_value_of("bytes", whole) if text is None else str(canonical(text, "bytes"))), "bytes"
 
 
 def _named(kind: str) -> Callable[[dict[str, Any], Any], tuple[str | None, str]]:

@@ -61,6 +61,21 @@ def test_a_document_keeps_every_digit_however_it_has_to_be_read():
     assert (types["n"], types["f"], is_whole) == ("int64", "double", True)
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ('{"$numberLong": null}', '{"$numberLong":null}'),
+        ('{"$binary": {"base64": null}}', 'not bytes: {"$binary":{"base64":null}}'),
+        ('{"$date": {"$numberLong": null}}', 'not date: {"$date":{"$numberLong":null}}'),
+        ('{"$date": {}}', 'not date: {"$date":{}}'),
+        ("-0", "0"),
+    ],
+)
+def test_what_is_no_value_of_its_type_is_named(value, text):
+    found, *_ = read("c", after=f'{{"v": {value}}}')
+    assert found["after"]["v"] == text
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda values: (
