@@ -23,7 +23,7 @@ UNIT_TESTS = sorted(
     for test in yaml.load(path.read_text(), yaml.CSafeLoader).get("unit_tests", [])
 )
 JSON_MODELS = [name for name in MODELS if not name.endswith("avro")]
-CONNECT_FORMATS = ("debezium_json", "debezium_flat_json")
+CONNECT_FORMATS = ("debezium_json", "debezium_flat_json", "mongodb_change_stream")
 KINDS = [
     "row_change",
     "truncate",
