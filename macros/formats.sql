@@ -18,6 +18,7 @@
         'flink_changelog',
         'goldengate_json',
         'maxwell',
+        'mongodb_change_stream',
         'oceanbase_avro',
         'oceanbase_canal',
         'oms_canal',

@@ -1,10 +1,11 @@
-"""The rows of one Debezium message, with the types that its schema gives their columns."""
+"""The rows of one message of Kafka Connect, with the types that it gives their columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from udfs._change_stream import OPERATION, as_rows, event_of
 from udfs._debezium_values import canonical, is_unavailable
 from udfs._json_shapes import Shape, fit_document, is_beside_schema, misfit
 from udfs._json_values import Refused, Repeating
@@ -24,7 +25,7 @@ class Rows:
         declared: {column: placeholder of a value that was not sent} where the schema says it.
         is_whole: whether the row, or the one after the change, has a value for all of its columns.
         row: of a message that is one row, that row; None if it is null.
-        is_of_documents: whether the rows are documents of MongoDB.
+        is_of_documents: whether the rows are documents of MongoDB, as Debezium has them.
     """
 
     def __init__(
@@ -40,7 +41,9 @@ class Rows:
 
     def fit(self, found: Any, shape: Shape) -> dict[str, Any]:
         """Return a document of JsonConverter as `fit_document` does, its rows in canonical text."""
-        if isinstance(found, dict):
+        if OPERATION in shape:
+            found = self._of_change_stream(event_of(found))
+        elif isinstance(found, dict):
             found = self._typed_row(found, shape.row) if shape.row else self._typed_message(found)
         return fit_document(found, shape)
 
@@ -73,6 +76,13 @@ class Rows:
         typed, self.types = as_of_a_table(message, self._key)
         self.has_types = self.is_of_documents = True
         self.is_whole = typed["op"] != "u"
+        return typed
+
+    def _of_change_stream(self, event: Any) -> Any:
+        if not isinstance(event, dict):  # which is refused
+            return event
+        typed, self.types, self.is_whole = as_rows(event)
+        self.has_types = True
         return typed
 
     def typed_images(self, message: dict[str, Any]) -> dict[str, Any]:

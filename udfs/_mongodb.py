@@ -23,8 +23,8 @@ DECIMAL = "io.debezium.data.VariableScaleDecimal"
 _INTEGER = re.compile(r"-?[0-9]+")
 _BEYOND = (
     "updateDescription changes {}, which is inside of a field, and the document is not in the "
-    "message: set capture.mode to change_streams_update_full (it is also null where the document "
-    "was deleted before the connector looked it up)"
+    "message: set {} (it is also null where the document was deleted before the connector looked "
+    "it up)"
 )
 Row = dict[str, Any]
 
@@ -48,12 +48,13 @@ def as_of_a_table(message: dict[str, Any], key: Any) -> tuple[dict[str, Any], di
         Refused: a document is none, or a change cannot be known without the document.
     """
     types: dict[str, str] = {}
-    rows = {name: _row(_document(message, name), types) for name in ("before", "after")}
+    rows = {name: row_of(_document(message, name), types) for name in ("before", "after")}
     operation, changes = message.get("op"), message.get("updateDescription")
     if operation == "u" and rows["after"]:
         operation = "c"
     elif operation == "u" and isinstance(changes, dict):
-        rows["after"] = _patch(changes, types)
+        changes = {**changes, "updatedFields": _document(changes, "updatedFields")}
+        rows["after"] = patch(changes, types, "capture.mode to change_streams_update_full")
     of_key = key_of(key) or {}
     rows = {name: row and {**row, **of_key} for name, row in rows.items()}
     return {**message, **rows, "op": operation, "source": _source(message)}, types
@@ -66,7 +67,7 @@ def key_of(key: Any) -> Row | None:
         return None
     # The key has always the same JSON; that of documents has modes, which write numbers otherwise.
     try:
-        value, _ = _value(_read(f'{{"_":{text}}}')["_"])
+        value, _ = value_of(read_document(f'{{"_":{text}}}')["_"])
     except Refused:
         said = f"the id in the key of the message is no JSON: {text[:50]!r}"
         raise Refused("wrong_type", said) from None
@@ -90,13 +91,18 @@ def _document(message: dict[str, Any], name: str) -> dict[str, Any] | None:
     try:
         if type(text) is not str:
             raise misfit("a text", text)
-        return _read(text)
+        return read_document(text)
     except Refused as refused:
         refused.path.append(name)
         raise
 
 
-def _read(text: str) -> dict[str, Any]:
+def read_document(text: str) -> dict[str, Any]:
+    """Return the document of a text of JSON.
+
+    Raises:
+        Refused: it is none.
+    """
     found = read_quickly(text.encode())
     if found is None:
         _, found = read_slowly(text.encode(), Shape(), lambda document, shape: document)
@@ -105,35 +111,46 @@ def _read(text: str) -> dict[str, Any]:
     return found
 
 
-def _row(document: dict[str, Any] | None, types: dict[str, str]) -> Row | None:
+def row_of(document: dict[str, Any] | None, types: dict[str, str]) -> Row | None:
     """Return a document as a row, and note the types of its values."""
     if document is None:
         return None
-    return {**_values(document.items(), types), DOCUMENT: json_text(document)}
+    return {**values_of(document.items(), types), DOCUMENT: json_text(document)}
 
 
-def _values(fields: Iterable[tuple[str, Any]], types: dict[str, str]) -> Row:
+def values_of(fields: Iterable[tuple[str, Any]], types: dict[str, str]) -> Row:
+    """Return fields of a document as columns, and note the types of their values."""
     row = {}
     for name, found in fields:
         if name != DOCUMENT:  # it is in the document
-            row[name], kind = _value(found)
+            row[name], kind = value_of(found)
             if kind:
                 types[name] = kind
     return row
 
 
-def _patch(changes: dict[str, Any], types: dict[str, str]) -> Row:
-    """Return the fields that a change has set or removed; the document is not known any more."""
-    text = changes.get("updatedFields")
-    updated = _read(text) if isinstance(text, str) else {}
+def patch(changes: dict[str, Any], types: dict[str, str], setting: str) -> Row:
+    """Return the fields that a change has set or removed; the document is not known any more.
+
+    Args:
+        changes: `updateDescription`, with a document in `updatedFields`.
+        setting: what makes the producer send the document.
+
+    Raises:
+        Refused: a field was changed in a part.
+    """
+    updated = changes.get("updatedFields") or {}
     removed = list(changes.get("removedFields") or ())
     truncated = [each.get("field") for each in changes.get("truncatedArrays") or ()]
-    for name in (*truncated, *(name for name in (*updated, *removed) if "." in name)):
-        raise Refused("missing_image", _BEYOND.format(name))
-    return {**dict.fromkeys((DOCUMENT, *removed)), **_values(updated.items(), types)}
+    # A path of one name is a field whose name has a dot.
+    paths = changes.get("disambiguatedPaths") or {}
+    dotted = (name for name in (*updated, *removed) if "." in name)
+    for name in (*truncated, *(name for name in dotted if len(paths.get(name, ())) != 1)):
+        raise Refused("missing_image", _BEYOND.format(name, setting))
+    return {**dict.fromkeys((DOCUMENT, *removed)), **values_of(updated.items(), types)}
 
 
-def _value(found: Any) -> tuple[str | None, str | None]:
+def value_of(found: Any) -> tuple[str | None, str | None]:
     """Return the canonical text of a value of a field, and its type."""
     if found is None:
         return None, None
@@ -143,12 +160,14 @@ def _value(found: Any) -> tuple[str | None, str | None]:
         return ("1" if found else "0"), "boolean"
     if isinstance(found, dict):
         name = next(iter(found), "")
-        read = _EXTENDED.get(name)
+        read = None if found.get(name) is None else _EXTENDED.get(name)
         return read(found, found[name]) if read else (json_text(found), JSON)
     if isinstance(found, list):
         return json_text(found), JSON
     text = str(found)
-    return text, "int64" if _INTEGER.fullmatch(text) else "double"
+    if _INTEGER.fullmatch(text):
+        return ("0" if text == "-0" else text), "int64"
+    return text, "double"
 
 
 def _decimal(whole: dict[str, Any], found: Any) -> tuple[str, str]:
@@ -161,6 +180,8 @@ def _decimal(whole: dict[str, Any], found: Any) -> tuple[str, str]:
 def _date(whole: dict[str, Any], found: Any) -> tuple[str, str]:
     if isinstance(found, dict):
         found = found.get("$numberLong")
+    if found is None:
+        return no_value_of("date", whole), MOMENT
     if type(found) is str and not _INTEGER.fullmatch(found):
         text = canonical(found, MOMENT)
         return (text if text != found else no_value_of("date", whole)), MOMENT
@@ -169,7 +190,7 @@ def _date(whole: dict[str, Any], found: Any) -> tuple[str, str]:
 
 def _binary(whole: dict[str, Any], found: Any) -> tuple[str, str]:
     text = found.get("base64") if isinstance(found, dict) else found
-    return str(canonical(text, "bytes")), "bytes"
+    return (no_value_of("bytes", whole) if text is None else str(canonical(text, "bytes"))), "bytes"
 
 
 def _named(kind: str) -> Callable[[dict[str, Any], Any], tuple[str | None, str]]:

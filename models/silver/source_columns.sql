@@ -12,7 +12,7 @@ shapes_beside_whole as (
             if(min(source_type) over one_table = max(source_type) over one_table, min(source_type) over one_table, null)
         ) as source_type,
         -- A document that lacks a field says nothing of other documents.
-        collect_list(if(is_whole and format <> 'debezium_mongodb', struct(first_seen, last_seen), null)) over one_table as whole_images
+        collect_list(if(is_whole and not source_type <=> 'mongodb', struct(first_seen, last_seen), null)) over one_table as whole_images
     from {{ ref('column_shapes') }}
     window one_table as (partition by database_name, schema_name, table_name, format)
 

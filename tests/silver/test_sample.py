@@ -24,7 +24,8 @@ UNIT_TESTS = sorted(
 )
 JSON_MODELS = [name for name in MODELS if not name.endswith("avro")]
 # The functions that read JSON, of the formats that `exact_json` does not read.
-READERS = dict.fromkeys(("debezium_json", "debezium_flat_json"), "connect_json")
+CONNECT_FORMATS = ("debezium_json", "debezium_flat_json", "mongodb_change_stream")
+READERS = dict.fromkeys(CONNECT_FORMATS, "connect_json")
 READERS |= dict.fromkeys(("ticdc_simple", "tidb_canal"), "claimed_json")
 KINDS = [
     "row_change",

@@ -19,9 +19,9 @@ LOGGED = frozenset(
     {
         *("dataworks_kafka", "datastream_json", "debezium_avro", "debezium_json", "drs_avro"),
         *("drs_json", "drs_json_c", "dts_avro", "dts_canal", "dts_shareplex", "goldengate_json"),
-        *("maxwell", "oceanbase_avro", "oms_dataworks", "oms_debezium", "oms_debezium_flatten"),
-        *("oms_default", "oms_default_extend", "oms_shareplex", "tencent_canal"),
-        *("ticdc_simple", "tidb_canal"),
+        *("maxwell", "mongodb_change_stream", "oceanbase_avro", "oms_dataworks", "oms_debezium"),
+        *("oms_debezium_flatten", "oms_default", "oms_default_extend", "oms_shareplex"),
+        *("tencent_canal", "ticdc_simple", "tidb_canal"),
     }
 )
 # It sorts behind every place.

@@ -114,7 +114,7 @@ def spark_type(format: str, worded: str, source_type: str | None = None) -> str:
     Args:
         source_type: the kind of database, None where the messages do not say.
     """
-    if format.startswith("debezium"):
+    if format.startswith(("debezium", "mongodb")):
         return _debezium_type(worded, source_type)
     match = re.match(r"\s*([a-z_0-9 ]+)(?:\(\s*([^)]*)\))?(.*)", worded.lower(), re.DOTALL)
     if not match:

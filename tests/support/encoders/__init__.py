@@ -11,6 +11,7 @@ from encoders.drs import DrsAvro, DrsJson, DrsJsonC
 from encoders.dts import DtsAvro, DtsCanal, DtsShareplex
 from encoders.goldengate import GoldengateJson
 from encoders.maxwell import Maxwell, OmsMaxwell
+from encoders.mongodb_change_stream import MongodbChangeStream
 from encoders.oceanbase import OceanbaseAvro, OceanbaseCanal, OpenSourceCanal
 from encoders.oms import OmsCanal, OmsDataworks, OmsDefault, OmsDefaultExtend, OmsShareplex
 from encoders.oms_debezium import OmsDebezium, OmsDebeziumFlatten
@@ -40,6 +41,7 @@ ENCODERS = {
         DebeziumFlatJson(),
         DebeziumAvro(),
         DebeziumMongodb(),
+        MongodbChangeStream(),
         Maxwell(),
         OmsMaxwell(),
         OmsDebezium(),

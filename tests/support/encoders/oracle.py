@@ -67,8 +67,8 @@ def _constant(name):
     raise Refused(f"{name} is no JSON")
 
 
-def read_json(value):
-    """Return the document of strict JSON, numbers as their text."""
+def read_json(value, is_text=False):
+    """Return the document of strict JSON, numbers as their text; also out of a text, if told so."""
     try:
         text = value.decode().removeprefix("\ufeff")
         document = json.loads(
@@ -82,6 +82,8 @@ def read_json(value):
         _refuse_ambiguity(document)
     except (ValueError, RecursionError) as error:
         raise Refused(str(error)) from None
+    if is_text and isinstance(document, str) and not isinstance(document, Number):
+        return read_json(document.encode())
     if not isinstance(document, dict):
         raise Refused("no object")
     return document
@@ -166,24 +168,46 @@ def _debezium(document, route):
 
 def _debezium_mongodb(document, route):
     payload = document.get("payload") or document
-    before, after = (_of_document(payload.get(part)) for part in ("before", "after"))
+    texts = (payload.get(part) for part in ("before", "after"))
+    before, after = (_of_document(text and read_json(text.encode())) for text in texts)
     operation = DEBEZIUM[payload["op"]]
     if operation == "update" and after:
         operation = "insert"
     elif operation == "update":
         changes = payload["updateDescription"]
-        removed = dict.fromkeys(changes.get("removedFields") or ())
-        after = {**removed, **_of_document(changes.get("updatedFields") or "{}")}
+        after = _patch(read_json((changes.get("updatedFields") or "{}").encode()), changes)
     return [Said(operation, payload["source"]["collection"], before, after)]
 
 
-def _of_document(text):
+def _mongodb_change_stream(document, route):
+    word, token = document["operationType"], document.get("_id")
+    is_copied = isinstance(token, dict) and token.get("copyingData")
+    operation = "snapshot" if is_copied else {"replace": "insert"}.get(word, word)
+    names = ("fullDocumentBeforeChange", "fullDocument")
+    before, after = (_of_document(document.get(name)) for name in names)
+    if word == "update" and after:
+        operation = "insert"
+    elif word == "update":
+        changes = document["updateDescription"]
+        after = _patch(changes.get("updatedFields") or {}, changes)
+    elif word == "delete":
+        key = dict.fromkeys(document.get("documentKey") or (), Other)
+        before, after = before or key, None
+    return [Said(operation, document["ns"]["coll"], before, after)]
+
+
+def _of_document(fields):
     """The fields of a document as they stand there; what Extended JSON writes otherwise aside."""
-    if text is None:
+    if fields is None:
         return None
-    fields = read_json(text.encode())
     found = {name: Other if isinstance(v, dict) else v for name, v in fields.items()}
     return {**found, "_id": Other, "document": Other}
+
+
+def _patch(updated, changes):
+    """The fields that a change has set and removed; the document is not known any more."""
+    removed = dict.fromkeys(changes.get("removedFields") or ())
+    return {**removed, **_of_document(updated), "document": None}
 
 
 def _oms_debezium(document, route):
@@ -421,6 +445,7 @@ READERS = {
     "dataworks_kafka": _dataworks,
     "debezium_json": _debezium,
     "debezium_mongodb": _debezium_mongodb,
+    "mongodb_change_stream": _mongodb_change_stream,
     "debezium_flat_json": _debezium_flat,
     **dict.fromkeys(("dts_avro", "drs_avro"), _dts_avro),
     "oceanbase_avro": _oceanbase_avro,
@@ -436,13 +461,13 @@ READERS = {
 AVRO = ("dts_avro", "drs_avro", "oceanbase_avro")
 BINARY = (*AVRO, "debezium_avro")
 # Before their JSON may stand the id of a schema, in four bytes or in eight.
-CONNECT = ("debezium_json", "debezium_flat_json", "debezium_mongodb")
+CONNECT = ("debezium_json", "debezium_flat_json", "debezium_mongodb", "mongodb_change_stream")
 HEADER = re.compile(rb"\0(?:.{4}|.{8})(?=\{)", re.DOTALL)
 
 
-def without_header(name, value):
+def document_of(name, value):
     found = HEADER.match(value) if name in CONNECT else None
-    return value[found.end() :] if found else value
+    return read_json(value[found.end() :] if found else value, name == "mongodb_change_stream")
 
 
 def check_bytes(name, value):
@@ -450,12 +475,12 @@ def check_bytes(name, value):
     if name in BINARY:
         READERS[name](value, name)
     else:
-        read_json(without_header(name, value))
+        document_of(name, value)
 
 
 def rows_of(name, value):
     """Return the rows that a message of row changes says."""
-    document = value if name in BINARY else read_json(without_header(name, value))
+    document = value if name in BINARY else document_of(name, value)
     return READERS[name](document, name)
 
 
