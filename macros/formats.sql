@@ -9,6 +9,7 @@
         'debezium_flat_json',
         'debezium_json',
         'debezium_mongodb',
+        'debezium_protobuf',
         'drs_avro',
         'drs_json',
         'drs_json_c',
@@ -38,5 +39,7 @@
 
 {#- Each format has a model of its name, but for these: their envelope is that of another format, whose model reads them, too. -#}
 {% macro twins() -%}
-    {{ return({'debezium_mongodb': 'debezium_json', 'drs_json_c': 'drs_json', 'oceanbase_canal': 'canal'}) }}
+    {{ return({
+        'debezium_mongodb': 'debezium_json', 'debezium_protobuf': 'debezium_avro', 'drs_json_c': 'drs_json', 'oceanbase_canal': 'canal'
+    }) }}
 {%- endmacro %}

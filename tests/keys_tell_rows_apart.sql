@@ -16,7 +16,7 @@ keyed as (
     from {{ ref('events') }}
     where
         kind = 'row_change' and key_columns is not null
-        and format in ('debezium_avro', 'debezium_flat_json', 'debezium_json')
+        and format in ('debezium_avro', 'debezium_flat_json', 'debezium_json', 'debezium_protobuf')
 
 ),
 

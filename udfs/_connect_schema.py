@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from io import BytesIO
 from typing import Any
 
-from fastavro import parse_schema
+from fastavro import parse_schema, schemaless_reader
 
+from udfs._avro_reader import avro_reason
 from udfs._avro_text import float_text
 from udfs._debezium_rows import IMAGES, UNAVAILABLE
-from udfs._json_values import Number
+from udfs._json_values import Number, Refused
 
 # Writes a value that fastavro has read as a reader of JSON reads it.
 Writer = Callable[[Any], Any]
@@ -76,9 +78,24 @@ class Schema:
         told = {each["name"]: self._parameters(each["type"]).get(UNAVAILABLE) for each in fields}
         self.declared = {name: text for name, text in told.items() if text is not None}
 
-    def document(self, datum: Any) -> Any:
-        """Return what fastavro has read as what a reader of JSON reads."""
-        return self._write(datum) if self._write else datum
+    def read(self, value: bytes, start: int, is_row: bool) -> tuple[dict[str, Any], Schema]:
+        """Return what the bytes of a value from `start` on say as a reader of JSON reads it, and
+        the schema. A key, which is a row, is read as a message is.
+
+        Raises Refused if they are not one datum of the schema.
+        """
+        number, stream = int.from_bytes(value[1:start], "big"), BytesIO(value)
+        stream.seek(start)
+        try:
+            datum: Any = schemaless_reader(stream, self.parsed, None)
+        except Exception as error:  # noqa: BLE001 - bytes raise anything
+            detail = f"no datum of schema {number}, {self.name}: {avro_reason(error)}"
+            raise Refused("not_avro", detail) from None
+        left = len(value) - stream.tell()
+        if left:
+            detail = f"{left} of {len(value)} bytes are left over after a datum of schema {number}"
+            raise Refused("not_avro", detail)
+        return self._write(datum) if self._write else datum, self
 
     def _writer(self, schema: Any) -> Writer | None:
         """Return the function that writes a value of a schema, None if the value will do."""
@@ -101,7 +118,7 @@ class Schema:
         if kind == "map":
             of_value = self._writer(schema["values"])
             return of_value and (lambda members: {k: of_value(v) for k, v in members.items()})
-        write = _SCALARS[kind] if kind in _SCALARS else self._writers.get(kind)
+        write = SCALARS[kind] if kind in SCALARS else self._writers.get(kind)
         if isinstance(schema, dict) and "name" in schema:
             self._writers[schema["name"]] = write
         return write
@@ -193,7 +210,7 @@ def _write_any(value: Any) -> Any:
     return value
 
 
-_SCALARS: dict[str, Writer | None] = {
+SCALARS: dict[str, Writer | None] = {
     "bytes": _write_bytes,
     "fixed": _write_bytes,
     "float": lambda value: Number(float_text(value, True)),

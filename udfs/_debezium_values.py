@@ -173,7 +173,11 @@ def _scaled(text: Any, scale: int) -> str:
     """Write an integer in Base64, two's complement, with its decimal point."""
     if abs(scale) > MOST_DIGITS:
         raise ValueError(scale)
-    number = int.from_bytes(_from_base64(text), "big", signed=True)
+    return scaled(int.from_bytes(_from_base64(text), "big", signed=True), scale)
+
+
+def scaled(number: int, scale: int) -> str:
+    """Write an integer with a decimal point before its last `scale` digits."""
     sign, digits = ("-", str(-number)) if number < 0 else ("", str(number))
     if scale <= 0:
         return sign + (digits + "0" * -scale if number else "0")
@@ -184,7 +188,7 @@ def _scaled(text: Any, scale: int) -> str:
 def _wkb(value: Any, kind: str) -> str:
     """Write a geometry's well-known binary; a point may have its coordinates alone."""
     wkb = value.get("wkb")
-    if wkb is None:
+    if not wkb:
         return struct.pack("<BIdd", 1, 1, *(float(str(value[axis])) for axis in "xy")).hex()
     return _from_base64(wkb).hex()
 

@@ -75,7 +75,8 @@ select
     -- These formats write nulls, and know which values they have not sent.
     if(
         format in (
-            'debezium_avro', 'debezium_flat_json', 'debezium_json', 'drs_avro', 'dts_avro', 'oceanbase_avro', 'ticdc_simple', 'tidb_canal'
+            'debezium_avro', 'debezium_flat_json', 'debezium_json', 'debezium_protobuf', 'drs_avro', 'dts_avro', 'oceanbase_avro',
+            'ticdc_simple', 'tidb_canal'
         )
         and row_operation <> 'delete',
         after_is_complete,

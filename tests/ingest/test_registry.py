@@ -11,6 +11,7 @@ import pytest
 from broker import Broker
 from commands import Commands
 from encoders.debezium_avro import DebeziumAvro
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from history import History
 from registry import SchemaRegistry
 from shop import Keyed
@@ -154,6 +155,54 @@ def test_a_folder_has_a_file_for_each_id(tmp_path):
         list(fetch("avro/lost", [7], tmp_path))
 
 
+def test_a_schema_of_protobuf_is_kept_as_descriptors(tmp_path):
+    """With what it imports before it, under the names by which it does."""
+    money = FileDescriptorProto(name="default", package="shop")
+    order = FileDescriptorProto(name="default", package="shop", dependency=["shop/money.proto"])
+    order.message_type.add(name="Order")
+    reference = {"name": "shop/money.proto", "subject": "money", "version": 1}
+    answers = {
+        "/schemas/ids/3": (
+            200,
+            {"schema": "a text", "schemaType": "PROTOBUF"} | {"references": [reference]},
+        ),
+        "/schemas/ids/3?format=serialized": (200, {"schema": as_base64(order)}),
+        "/subjects/money/versions/1": (200, {"id": 2, "schema": "a text"}),
+        "/schemas/ids/2?format=serialized": (200, {"schema": as_base64(money)}),
+    }
+    with answering(answers) as (address, _):
+        kept = json.loads(Registry(address).schema(3))
+    order.name, money.name = "3.proto", "shop/money.proto"
+    assert kept == {"protobuf": [as_base64(money), as_base64(order)]}
+
+    (tmp_path / "avro").mkdir()
+    described = tmp_path / "avro" / "3.desc"
+    described.write_bytes(FileDescriptorSet(file=[money, order]).SerializeToString())
+    assert list(fetch("avro", [3], tmp_path)) == [(3, json.dumps(kept))]
+    described.write_bytes(b"message Order {}")
+    with pytest.raises(LakehouseError, match="protoc --include_imports"):
+        list(fetch("avro", [3], tmp_path))
+
+
+def as_base64(file):
+    return b64encode(file.SerializeToString()).decode()
+
+
+@pytest.mark.parametrize("text", ['syntax = "proto3";', "c3ludGF4", "\n\x07ünreadable"])
+def test_a_registry_that_gives_no_descriptors_has_no_schema_of_protobuf(text):
+    """Apicurio gives the text, or from 3.1.1 on bytes that are no text."""
+    found = {"schema": text, "schemaType": "PROTOBUF"}
+    paths = ("/schemas/ids/1", "/schemas/ids/1?format=serialized")
+    with answering({path: (200, found) for path in paths}) as (address, _):
+        assert Registry(address).schema(1) is None
+    failing = (400, {"error_code": 400, "message": "Invalid format"})
+    with (
+        answering({paths[0]: (200, found), paths[1]: failing}) as (address, _),
+        pytest.raises(LakehouseError, match=r"name a folder with <id>\.desc in its place"),
+    ):
+        Registry(address).schema(1)
+
+
 # ---------------------------------------------------------------------------- the real ones
 
 TOPICS = "topic,format,time_zone,avro_schema,delete_image,database\ndbz.*,debezium_avro,,{},,\n"
@@ -194,6 +243,17 @@ class Feed:
     def stop(self):
         self.registry.stop()
         self.broker.stop()
+
+
+@pytest.mark.long
+def test_a_real_registry_gives_the_text_of_protobuf_alone(tmp_path):
+    registered = SchemaRegistry(tmp_path)
+    try:
+        text = 'syntax = "proto3"; message Order { int32 id = 1; }'
+        number = registered.register("orders", text, "PROTOBUF")
+        assert Registry(registered.address).schema(number) is None
+    finally:
+        registered.stop()
 
 
 @pytest.mark.long

@@ -1,11 +1,16 @@
-"""Every type of Debezium's tables of types has its text: in values and keys, in JSON and Avro."""
+"""Every type of Debezium's tables of types has its text: in values and keys, in JSON and Avro.
+
+In Protobuf it has the text of the type that the converter keeps.
+"""
 
 import importlib
 import json
+from base64 import b64decode, b64encode
 
 import debezium_types as types
 import pytest
 from conftest import PROJECT
+from connect_protobuf import LOGICAL, Converter, header
 
 from cdc_lakehouse.gold.column_types import spark_type
 from cdc_lakehouse.runtime.functions import open_package
@@ -15,6 +20,7 @@ connect_json = importlib.import_module("udfs.connect_json")
 connect_avro = importlib.import_module("udfs.connect_avro")
 shapes = importlib.import_module("udfs._json_shapes")
 Schema = importlib.import_module("udfs._connect_schema").Schema
+ProtobufSchema = importlib.import_module("udfs._protobuf_schema").ProtobufSchema
 
 IMAGES = "before map<string, string>, after map<string, string>, op string"
 OF_JSON = shapes.shape_of(f"payload struct<{IMAGES}>, {IMAGES}")
@@ -81,11 +87,50 @@ def test_the_proposed_type_is_the_same_for_json_and_avro(database):
             assert in_json == sent.schema["type"]
 
 
+def protobuf_schema(converter, schema):
+    described = b64encode(converter.file(schema).SerializeToString()).decode()
+    return ProtobufSchema(json.dumps({"protobuf": [described]}))
+
+
+def kept_in_protobuf(sent):
+    """The text of a value, and of a type that is lost what its base has, and whether it is kept."""
+    name = sent.schema.get("name", "")
+    if not name or name in LOGICAL or sent.schema["type"] == "struct":
+        return sent.text, True
+    is_bytes = sent.schema["type"] == "bytes"
+    return b64decode(sent.value).hex() if is_bytes else str(sent.value), False
+
+
+@OF_DATABASES
+@pytest.mark.parametrize("nullables", [None, "optional", "wrapper"])
+def test_protobuf_has_the_text_of_the_type_that_it_keeps(database, nullables):
+    converter = Converter(nullables)
+    for sent in types.DATABASES[database]:
+        column = {**sent.schema, "optional": True, "field": "v"}
+        key = {"type": "struct", "name": "dbz.t.Key", "fields": [column]}
+        fields = [
+            {**key, "name": "dbz.t.Value", "field": "after"},
+            {"type": "string", "field": "op"},
+        ]
+        envelope = {"type": "struct", "name": "dbz.t.Envelope", "fields": fields}
+        of_value, of_key = (protobuf_schema(converter, each) for each in (envelope, key))
+        row, (text, is_kept) = {"v": sent.value}, kept_in_protobuf(sent)
+        value = header(41) + converter.message(envelope, {"after": row, "op": "c"})
+        written_key = header(42) + converter.message(key, row)
+        read = connect_avro.read(value, of_value, OF_AVRO, "", written_key, of_key)
+        assert read[1:3] == (None, None), sent
+        assert str(json.loads(read[0])["after"]["v"]) == text, sent
+        assert read[6] == {"v": text}, sent
+        of_json = read_json(types.json_message(sent.schema, sent.value, "after"), OF_JSON)[1]["v"]
+        in_json = spark_type("debezium_json", of_json, database)
+        assert not is_kept or spark_type("debezium_protobuf", read[4]["v"], database) == in_json
+
+
 def test_an_id_may_have_eight_bytes():
     schema = {"type": "record", "name": "V", "fields": [{"name": "op", "type": "string"}]}
     datum = types.avro_datum(schema, {"op": "c"}, 7)[5:]
-    for header in (b"\0\0\0\0\7", b"\0\0\0\0\0\0\0\0\7"):
-        value = header + datum
+    for before in (b"\0\0\0\0\7", b"\0\0\0\0\0\0\0\0\7"):
+        value = before + datum
         found = connect_avro.read(value, Schema(json.dumps(schema)), OF_AVRO)
         assert json.loads(found[0]) == {"op": "c"}
     assert connect_avro.read(value, None, OF_AVRO)[1:3] == (

@@ -29,8 +29,8 @@ pytestmark = pytest.mark.full
 SEED = int(os.environ["HOSTILE_SEED"])
 COUNT = int(os.environ.get("HOSTILE_MESSAGES") or 100)
 REASONS = {
-    *("empty_value", "not_utf8", "not_json", "not_avro", "not_text", "wrong_type"),
-    *("duplicate_keys", "unknown_operation", "unknown_charset", "unknown_schema"),
+    *("empty_value", "not_utf8", "not_json", "not_avro", "not_protobuf", "not_text"),
+    *("wrong_type", "duplicate_keys", "unknown_operation", "unknown_charset", "unknown_schema"),
     *("missing_table", "missing_database", "missing_image", "missing_ddl"),
 }
 NUMBERS = (b"9" * 400, b"-1", b"1e999", b"-0", b"1.50", b"0x1F", b"01", b"NaN", b"1e-400")

@@ -8,12 +8,15 @@ import json
 import re
 import subprocess
 import sys
+from base64 import b64encode
 
 import fastavro
 import pyarrow as pa
 import pyspark.sql.functions
 import pytest
 from conftest import LANDING, PROJECT
+from connect_protobuf import header
+from encoders import ENCODERS
 from pyspark import cloudpickle
 
 from cdc_lakehouse.package import PACKAGE
@@ -98,11 +101,15 @@ def connect_avro():
     written.seek(5)
     row = {"op": "c", "after": {"id": 7, "ratio": 0.1, "price": b"\x04\xd2"}}
     fastavro.schemaless_writer(written, fastavro.parse_schema(ENVELOPE), row)
-    values = [written.getvalue(), b"{}"]
+    converter, envelope = ENCODERS["debezium_protobuf"].written[75]
+    described = b64encode(converter.file(envelope).SerializeToString()).decode()
+    values = [written.getvalue(), b"{}", header(75) + converter.message(envelope, {"op": "c"})]
     shape = "op string, after map<string, string>"
-    given = [[json.dumps(ENVELOPE)] * 2, [shape] * 2, [""] * 2]
-    keys = pa.array([None, b'{"id": 7}'], pa.binary()), pa.array([None] * 2, pa.string())
-    return pa.array(values, pa.binary()), *map(pa.array, given), *keys
+    schemas = [json.dumps(ENVELOPE), None, json.dumps({"protobuf": [described]})]
+    given = [schemas, [shape] * 3, [""] * 3]
+    keys = pa.array([None, b'{"id": 7}', None], pa.binary()), pa.array([None] * 3, pa.string())
+    formats = pa.array(["debezium_avro", "debezium_protobuf", "debezium_protobuf"])
+    return pa.array(values, pa.binary()), *map(pa.array, given), *keys, formats
 
 
 def connect_json():

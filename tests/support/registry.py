@@ -46,11 +46,12 @@ class SchemaRegistry:
                 raise RuntimeError((home / "registry.log").read_text()[-3000:])
             time.sleep(0.2)
 
-    def register(self, subject, schema):
-        """Add a schema as a converter does, and return its id."""
+    def register(self, subject, schema, kind="AVRO"):
+        """Add a schema as a converter does, and return its id; of another kind it is a text."""
+        text = json.dumps(schema) if kind == "AVRO" else schema
         request = Request(
             f"{self.address}/subjects/{subject}/versions",
-            data=json.dumps({"schema": json.dumps(schema)}).encode(),
+            data=json.dumps({"schema": text, "schemaType": kind}).encode(),
             headers={"Content-Type": "application/vnd.schemaregistry.v1+json"},
         )
         with urlopen(request) as answer:

@@ -17,14 +17,14 @@ messages as (
     select
         messages.*,
         connect_avro(
-            messages.value, of_values.schema, '{{ debezium_fields() }}', 'ddl', messages.message_key, of_keys.schema
+            messages.value, of_values.schema, '{{ debezium_fields() }}', 'ddl', messages.message_key, of_keys.schema, messages.format
         ) as record
     from {{ ref('messages') }} as messages
     left join schemas as of_values
         on messages.avro_schema = of_values.registry and {{ registry_id('messages.value') }} = of_values.id
     left join schemas as of_keys
         on messages.avro_schema = of_keys.registry and {{ registry_id('messages.message_key') }} = of_keys.id
-    where messages.format = 'debezium_avro'
+    where messages.format in ('debezium_avro', 'debezium_protobuf')
 
 ),
 

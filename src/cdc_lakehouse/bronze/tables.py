@@ -84,7 +84,11 @@ REMOVED_COLUMNS = (
 SCHEMA_COLUMNS = (
     ("registry", "string", "Address of the registry, or folder, as seeds/topics.csv names it"),
     ("id", "bigint", "The id of the schema there, which messages carry"),
-    ("schema", "string", "Its text, JSON; a list if it names others, which come before it"),
+    (
+        "schema",
+        "string",
+        "JSON: its text, in a list behind those that it names; of Protobuf its descriptors",
+    ),
     ("fetched_at", "timestamp", "When the run that fetched it began to ask"),
 )
 # The change feed and row tracking tell silver what is new; neither can be had for the commits
@@ -98,7 +102,7 @@ FILE_CLAUSES = "comment 'The files that brought messages; written before their m
 OPERATION_CLAUSES = "comment 'The audit: every operation that changed or removed landed messages'"
 GAP_CLAUSES = "comment 'Offsets that Kafka deleted before they were read'"
 REMOVED_CLAUSES = "comment 'Messages that bronze no longer holds, in runs of offsets'"
-SCHEMA_CLAUSES = "comment 'Avro schemas that messages name by an id'"
+SCHEMA_CLAUSES = "comment 'Schemas of Avro and Protobuf that messages name by an id'"
 TABLES = {
     MESSAGES: (MESSAGE_COLUMNS, MESSAGE_CLAUSES),
     LANDED_FILES: (FILE_COLUMNS, FILE_CLAUSES),

@@ -17,7 +17,8 @@ from cdc_lakehouse.routes import EXTRACT_TOPIC, Routes
 # their commit times, as is a source whose topics have several formats.
 LOGGED = frozenset(
     {
-        *("dataworks_kafka", "datastream_json", "debezium_avro", "debezium_json", "drs_avro"),
+        *("dataworks_kafka", "datastream_json", "debezium_avro", "debezium_json"),
+        *("debezium_protobuf", "drs_avro"),
         *("drs_json", "drs_json_c", "dts_avro", "dts_canal", "dts_shareplex", "goldengate_json"),
         *("maxwell", "mongodb_change_stream", "oceanbase_avro", "oms_dataworks", "oms_debezium"),
         *("oms_debezium_flatten", "oms_default", "oms_default_extend", "oms_shareplex"),

@@ -3,7 +3,10 @@
 The id is in the header of a value or of a key: a zero byte, and four bytes, or eight where the
 first four are zero, as Apicurio writes them. `avro_schema` of a topic's line in seeds/topics.csv
 names its registry: an address of Confluent's API, or a folder of the project that holds
-`<id>.avsc`.
+`<id>.avsc`, or of Protobuf `<id>.desc`, a set of descriptors that `protoc --include_imports` makes.
+
+A schema of Avro is kept as its text, one of Protobuf as a text that has the descriptors of its
+files: {"protobuf": [Base64, ...]}, the schema's own behind those that it imports.
 """
 
 import base64
@@ -11,7 +14,7 @@ import json
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from http.client import HTTPException
 from pathlib import Path
@@ -20,6 +23,8 @@ from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.message import DecodeError
 from pyspark.sql import SparkSession
 
 from cdc_lakehouse.bronze import tables as bronze
@@ -34,6 +39,8 @@ TIMEOUT, TRIES, PAUSE = 10, 3, 1  # seconds, of an answer; requests; seconds, be
 MOST_UNKNOWN = 100
 # What Confluent's API says of an id that it does not have; another 404 is not from a registry.
 NO_SCHEMA = 40403
+# Asks for a schema of Protobuf as its descriptor in Base64, in place of its text.
+SERIALIZED = "?format=serialized"
 
 # The ids of new messages, of their values and of their keys.
 QUERY = """
@@ -116,22 +123,43 @@ def fetch(registry: str, ids: list[int], project: Path) -> Iterator[tuple[int, s
 
 
 def finder_in_folder(folder: Path) -> Callable[[int], str | None]:
-    """Return the function that gives the text of `<id>.avsc`, None if there is no such file.
+    """Return the function that gives the schema of `<id>.avsc` or `<id>.desc`, None without a file.
 
     Raises:
-        LakehouseError: there is no such folder.
+        LakehouseError: there is no such folder. The function raises it of a file that is no set of
+            descriptors.
     """
     if not folder.is_dir():
         raise LakehouseError(
             f"seeds/topics.csv names {folder} as avro_schema, but there is no such folder. Give it "
-            "a folder with <id>.avsc, or the address of a schema registry: http://host:8081."
+            "a folder with <id>.avsc or <id>.desc, or the address of a schema registry: "
+            "http://host:8081."
         )
 
     def find(number: int) -> str | None:
-        path = folder / f"{number}.avsc"
-        return path.read_text(encoding="utf-8") if path.is_file() else None
+        text, described = folder / f"{number}.avsc", folder / f"{number}.desc"
+        if text.is_file():
+            return text.read_text(encoding="utf-8")
+        if not described.is_file():
+            return None
+        try:
+            files = FileDescriptorSet.FromString(described.read_bytes()).file
+        except DecodeError:
+            files = ()
+        if not files:
+            raise LakehouseError(
+                f"{described} is no set of descriptors of Protobuf. Write it with `protoc "
+                f"--include_imports --descriptor_set_out={described.name} FILE.proto`."
+            )
+        return _protobuf_text(files)
 
     return find
+
+
+def _protobuf_text(files: Iterable[FileDescriptorProto]) -> str:
+    """Return the text in which a schema of Protobuf is kept, of its files, its own last."""
+    written = [base64.b64encode(each.SerializeToString()).decode() for each in files]
+    return json.dumps({"protobuf": written})
 
 
 class Registry:
@@ -154,7 +182,7 @@ class Registry:
     def schema(self, number: int) -> str | None:
         """Return the text of a schema, after those that it refers to in one list, if any.
 
-        None if the registry has no such id.
+        None if the registry has no such id, or cannot give a schema of Protobuf as descriptors.
 
         Raises:
             LakehouseError: it does not answer, or is no registry.
@@ -162,10 +190,33 @@ class Registry:
         found = self._get(f"/schemas/ids/{number}")
         if found is None:
             return None
-        texts = [*self._referred(found, set()), found["schema"]]
+        referred = list(self._referred(found, set()))
+        if found.get("schemaType") == "PROTOBUF":
+            named = [*((each["id"], name) for name, each in referred), (number, f"{number}.proto")]
+            files = [file for each in named if (file := self._descriptor(*each))]
+            return _protobuf_text(files) if len(files) == len(named) else None
+        texts = [*(each["schema"] for _, each in referred), found["schema"]]
         return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
-    def _referred(self, found: dict[str, Any], seen: set[tuple[str, int]]) -> Iterator[str]:
+    def _descriptor(self, number: int, name: str) -> FileDescriptorProto | None:
+        """Return a file of Protobuf by its id, under the name by which others import it.
+
+        None where its text comes all the same, as from registries without the parameter.
+        """
+        found = self._get(f"/schemas/ids/{number}{SERIALIZED}")
+        if found is None:
+            return None
+        try:
+            file = FileDescriptorProto.FromString(base64.b64decode(found["schema"], validate=True))
+        except (ValueError, DecodeError):
+            return None
+        file.name = name
+        return file
+
+    def _referred(
+        self, found: dict[str, Any], seen: set[tuple[str, int]]
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the names by which a schema refers to others, and these, each behind its own."""
         for each in found.get("references") or ():
             place = each["subject"], each["version"]
             if place not in seen:
@@ -174,7 +225,7 @@ class Registry:
                 other = self._get(f"/subjects/{subject}/versions/{each['version']}")
                 if other is not None:
                     yield from self._referred(other, seen)
-                    yield other["schema"]
+                    yield each["name"], other
 
     def _get(self, path: str) -> dict[str, Any] | None:
         """Return what the registry says, None if it has no such schema."""
@@ -207,6 +258,10 @@ class Registry:
         what = "Is it the address of a schema registry, and is it running?"
         if said.startswith(("401", "403")):
             what = f"Set {AUTH}=user:password to what it lets in."
+        elif path.endswith(SERIALIZED):
+            what = (
+                "If it gives no descriptors of Protobuf, name a folder with <id>.desc in its place."
+            )
         return (
             f"The schema registry {self.address} did not give a schema that new messages need: GET "
             f"{path}: {said}. {what} Nothing was processed, and the next run begins where this did."

@@ -34,6 +34,7 @@ REASONS = (
     "missing_table",
     "not_avro",
     "not_json",
+    "not_protobuf",
     "not_text",
     "not_utf8",
     "too_large",

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from cdc_lakehouse.errors import LakehouseError
 from cdc_lakehouse.runtime.jars import FOLDER
 
-NEEDED = ("fastavro", "jiter", "pyarrow")
+NEEDED = ("fastavro", "jiter", "protobuf", "pyarrow")
 ARCHIVE = FOLDER.with_name("worker_packages.tar.gz")
 # The packages in the archive, a line each: name==version.
 LIST = FOLDER.with_name("worker_packages.txt")

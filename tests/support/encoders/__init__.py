@@ -7,6 +7,7 @@ from encoders.dataworks import DataworksKafka
 from encoders.debezium import DebeziumFlatJson, DebeziumJson
 from encoders.debezium_avro import DebeziumAvro
 from encoders.debezium_mongodb import DebeziumMongodb
+from encoders.debezium_protobuf import DebeziumProtobuf
 from encoders.drs import DrsAvro, DrsJson, DrsJsonC
 from encoders.dts import DtsAvro, DtsCanal, DtsShareplex
 from encoders.goldengate import GoldengateJson
@@ -42,6 +43,7 @@ ENCODERS = {
         DebeziumAvro(),
         DebeziumMongodb(),
         MongodbChangeStream(),
+        DebeziumProtobuf(),
         Maxwell(),
         OmsMaxwell(),
         OmsDebezium(),

@@ -1,4 +1,4 @@
-"""What the bytes of a message say, read with Python's own JSON and fastavro's reader only."""
+"""What the bytes of a message say, read with Python's own JSON, fastavro and protobuf only."""
 
 import json
 import re
@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from io import BytesIO
 
+from connect_protobuf import message_class
 from fastavro import parse_schema, schemaless_reader
+from google.protobuf.message import DecodeError
 
 from encoders import ENCODERS
 
@@ -311,6 +313,47 @@ def _debezium_avro_text(value):
     return Other if isinstance(value, bytes | float) else value if value is None else str(value)
 
 
+PROTOBUF = re.compile(rb"\0(.{4})(?:\x00|\x02\x00)(.*)", re.DOTALL)
+
+
+def _debezium_protobuf(value, route):
+    found = PROTOBUF.fullmatch(value)
+    number = found and int.from_bytes(found[1], "big")
+    if number not in ENCODERS[route].written:
+        raise Refused("no header with the id of a schema and the index of its message")
+    converter, schema = ENCODERS[route].written[number]
+    try:
+        message = message_class(converter.file(schema)).FromString(found[2])
+    except DecodeError as error:
+        raise Refused(repr(error)) from None
+    known = type(message)()
+    known.CopyFrom(message)
+    known.DiscardUnknownFields()
+    if known.SerializeToString() != message.SerializeToString():
+        raise Refused("fields that its schema does not have")
+    operation = DEBEZIUM.get(getattr(message, "op", None))
+    if operation is None:
+        return []
+    images = (_protobuf_image(message, part) for part in ("before", "after"))
+    table = message.source.table
+    return [Said(operation, table if isinstance(table, str) else table.value, *images)]
+
+
+def _protobuf_image(message, part):
+    row = getattr(message, part)
+    if not message.HasField(part):
+        return None
+    return {field.name: _protobuf_text(row, field) for field in row.DESCRIPTOR.fields}
+
+
+def _protobuf_text(row, field):
+    value = getattr(row, field.name)
+    if field.has_presence and not row.HasField(field.name):
+        return None
+    value = getattr(value, "value", value)
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else Other
+
+
 def _debezium_flat(document, route):
     row = document["payload"] if document.keys() == {"schema", "payload"} else document
     operation = DEBEZIUM["d" if row.get("__deleted") == "true" else row.get("__op") or "u"]
@@ -450,6 +493,7 @@ READERS = {
     **dict.fromkeys(("dts_avro", "drs_avro"), _dts_avro),
     "oceanbase_avro": _oceanbase_avro,
     "debezium_avro": _debezium_avro,
+    "debezium_protobuf": _debezium_protobuf,
     **dict.fromkeys(("maxwell", "oms_maxwell"), _maxwell),
     **dict.fromkeys(("oms_debezium", "oms_debezium_flatten"), _oms_debezium),
     "aws_dms": _aws_dms,
@@ -459,7 +503,7 @@ READERS = {
     "flink_changelog": _flink,
 }
 AVRO = ("dts_avro", "drs_avro", "oceanbase_avro")
-BINARY = (*AVRO, "debezium_avro")
+BINARY = (*AVRO, "debezium_avro", "debezium_protobuf")
 # Before their JSON may stand the id of a schema, in four bytes or in eight.
 CONNECT = ("debezium_json", "debezium_flat_json", "debezium_mongodb", "mongodb_change_stream")
 HEADER = re.compile(rb"\0(?:.{4}|.{8})(?=\{)", re.DOTALL)

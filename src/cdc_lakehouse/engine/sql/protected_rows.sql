@@ -41,7 +41,7 @@ from (
     {%- set unquoted = "regexp_replace(regexp_replace(" ~ detail ~ ", " ~ texts ~ ", '…'), '(?s)comes twice, as .*', 'comes twice')" -%}
     case
         when {{ code }} = 'wrong_type' then regexp_replace({{ unquoted }}, '[0-9]', '0')
-        when {{ code }} in ('duplicate_keys', 'not_text', 'not_json', 'not_utf8', 'not_avro') then {{ unquoted }}
+        when {{ code }} in ('duplicate_keys', 'not_text', 'not_json', 'not_utf8', 'not_avro', 'not_protobuf') then {{ unquoted }}
         else {{ detail }}
     end
 {%- endmacro %}
