@@ -207,7 +207,7 @@ def _refuse_unknown_fields(message: Any) -> None:
 
 
 def _labels(enum: Any) -> Writer:
-    labels = {each.number: each.name for each in enum.values}
+    labels: dict[int, str] = {each.number: each.name for each in enum.values}
 
     def write_label(number: int) -> str:
         if number not in labels:
