@@ -416,3 +416,11 @@ def test_only_the_format_is_read_where_python_reads(plans, name):
     plan = plans[name]
     assert PYTHON.search(plan)
     assert re.search(rf"PartitionFilters: \[[^\]]*format#\d+ (= |IN \()?{name}\b", plan)
+
+
+def test_no_plan_grows(plans):
+    """What Spark analyses, compiles and calls for a message: note a number that has fallen."""
+    calls = {name: len(re.findall(r"\w\(", plan)) for name, plan in sorted(plans.items())}
+    most = json.loads((SILVER.parents[1] / "tests" / "silver" / "plan_calls.json").read_text())
+    grown = {name: number for name, number in calls.items() if number > most.get(name, 0)}
+    assert not grown, f"more calls in the plans of {grown}; all are {json.dumps(calls)}"

@@ -170,6 +170,8 @@ def _debezium(document, route):
 
 def _debezium_mongodb(document, route):
     payload = document.get("payload") or document
+    if payload["source"].get("connector") != "mongodb":  # the model reads those of tables, too
+        return _debezium(document, route)
     texts = (payload.get(part) for part in ("before", "after"))
     before, after = (_of_document(text and read_json(text.encode())) for text in texts)
     operation = DEBEZIUM[payload["op"]]
