@@ -12,13 +12,7 @@ rejected as (
 messages as (
 
     select
-        topic,
-        partition,
-        offset,
-        timestamp,
-        key,
-        value,
-        headers,
+        *,
         _metadata.row_commit_version as bronze_version
     from {{ source('bronze', 'messages') }}
 
