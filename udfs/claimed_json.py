@@ -24,7 +24,7 @@ from udfs._arrow import register_arrow
 from udfs._claims import Claims, name_of, place_of
 from udfs._json_shapes import Shape, fit_document, misfit, shape_of
 from udfs._json_values import Refused
-from udfs.exact_json import RETURN_TYPE, Exact, exact, to_arrow
+from udfs.exact_json import RETURN_TYPE, Exact, exact, member_at, to_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -83,25 +83,25 @@ def read(
     Raises:
         Unreadable: the place of the files cannot be read.
     """
-    naming: list[dict[str, Any]] = []
+    naming: list[tuple[dict[str, Any], str]] = []
 
     def fit(document: Any, shape: Shape) -> dict[str, Any]:
-        if not _address(document, claim):
+        address = _address(document, claim)
+        if address is None:
             return fit_document(document, shape)
-        naming.append(document)
+        naming.append((document, address))
         return {}
 
     answer = exact(value, shape, statement, fit)
     if not naming or answer[1]:
         return answer
-    address = _address(naming[0], claim)
-    assert address is not None
+    named, address = naming[0]
 
     def fit_claimed(document: Any, shape: Shape) -> dict[str, Any]:
         fitted = fit_document(document, shape)
         if other := _address(document, claim):
             raise Refused("missing_image", f"a message that names another file, {other[:300]}")
-        _check_change(naming[0], document)
+        _check_change(named, document)
         return fitted
 
     try:
@@ -116,12 +116,9 @@ def read(
 
 def _address(document: Any, claim: str) -> str | None:
     """Return the address of a file that a document has in a member, None if it has none."""
-    found = document
-    for name in claim.split("."):
-        found = found.get(name) if isinstance(found, dict) else None
+    found = member_at(document, claim)
     if found is None or type(found) is str:
-        address: str | None = found
-        return address or None
+        return found or None
     refused = misfit("a text", found)
     refused.path = claim.split(".")[::-1]
     raise refused

@@ -99,13 +99,15 @@ def text_at(found: Any, path: str) -> str | None:
 
     Of several paths, divided by commas, the first counts that leads to a text.
     """
-    for each in path.split(","):
-        member = found
-        for name in each.split("."):
-            member = member.get(name) if isinstance(member, dict) else None
-        if isinstance(member, str):
-            return member
-    return None
+    members = (member_at(found, each) for each in path.split(","))
+    return next((member for member in members if isinstance(member, str)), None)
+
+
+def member_at(found: Any, path: str) -> Any:
+    """Return a member of a document by the names that lead to it, None if it has none there."""
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
 
 
 def _exact(value: bytes, shape: Shape, fit: FitDocument) -> tuple[str | None, Any]:

@@ -31,6 +31,10 @@ class Table:
     def key_of(self, row):
         return tuple(row[name] for name in self.key)
 
+    @property
+    def key_columns(self):
+        return [column for name in self.key for column in self.columns if column.name == name]
+
 
 SIZES, TAGS = ("small", "medium", "it's large"), ("red", "green", "blue")
 EVERYTHING = Table(

@@ -174,7 +174,7 @@ class DebeziumJson(Encoder):
         return to_json({"schema": schema, "payload": payload}).encode()
 
     def key(self, table, row):
-        columns = [column for name in table.key for column in table.columns if column.name == name]
+        columns = table.key_columns
         values = {c.name: self.value(c, row[c.name]) for c in columns}
         return self.whole(self.fields(columns), values)
 
@@ -248,6 +248,24 @@ class DebeziumJson(Encoder):
             return source | names | {"tableChanges": []}
         status = {"status": event.kind.rpartition("_")[2].upper(), "id": self.transaction(event)}
         return status | {"event_count": None, "data_collections": None, "ts_ms": moment}
+
+
+class DebeziumOfRegistry(DebeziumJson):
+    """Messages and keys in bytes, behind the ids of their schemas, which `ids` has by name."""
+
+    def row(self, event, number, before, after):
+        return self.framed(event.table.name, self.envelope(event, number, before, after))
+
+    def key(self, table, row):
+        return self.framed(f"{table.name}-key", self.values(table, row))
+
+    def mark(self, event):
+        name = event.table.name if event.kind == "truncate" else event.kind
+        return self.framed("end" if name.startswith("transaction") else name, self.said(event))
+
+    def framed(self, name, values):
+        # A table that is named for the format has the schema of the one that it is made of.
+        return self.bytes_of(self.ids[name.replace(f"_{self.format}", "")], values)
 
 
 class DebeziumFlatJson(DebeziumJson):

@@ -11,7 +11,7 @@ from fastavro import parse_schema, schemaless_writer
 from history import TABLES
 
 from encoders.base import HEARTBEAT, SCHEMA_CHANGE
-from encoders.debezium import PARAMETERS, TYPES, DebeziumJson
+from encoders.debezium import PARAMETERS, TYPES, DebeziumOfRegistry
 
 AVRO = {"boolean": "boolean", "bytes": "bytes", "string": "string", "int64": "long"}
 AVRO |= {"int16": "int", "int32": "int", "float32": "float", "float64": "double"}
@@ -105,11 +105,10 @@ def envelope_of(table):
 
 
 def key_of(table):
-    columns = [column for name in table.key for column in table.columns if column.name == name]
-    return row_type("Key", columns, f"dbz.{table.name}")
+    return row_type("Key", table.key_columns, f"dbz.{table.name}")
 
 
-class DebeziumAvro(DebeziumJson):
+class DebeziumAvro(DebeziumOfRegistry):
     format = "debezium_avro"
     route = {"avro_schema": "avro/laboratory"}
 
@@ -131,19 +130,7 @@ class DebeziumAvro(DebeziumJson):
         for number, schema in self.schemas.items():
             (folder / f"{number}.avsc").write_text(json.dumps(schema))
 
-    def row(self, event, number, before, after):
-        return self.framed(event.table.name, self.envelope(event, number, before, after))
-
-    def key(self, table, row):
-        return self.framed(f"{table.name}-key", self.values(table, row))
-
-    def mark(self, event):
-        name = event.table.name if event.kind == "truncate" else event.kind
-        return self.framed("end" if name.startswith("transaction") else name, self.said(event))
-
-    def framed(self, name, document):
-        # A table that is named for the format has the schema of the one that it is made of.
-        number = self.ids[name.replace(f"_{self.format}", "")]
+    def bytes_of(self, number, document):
         stream = BytesIO()
         schemaless_writer(stream, self.parsed[number], datum(self.schemas[number], document, {}))
         return b"\0" + number.to_bytes(4, "big") + stream.getvalue()

@@ -82,8 +82,7 @@ class DebeziumMongodb(DebeziumJson):
 
     def id(self, table, row, is_key):
         """The key of a row as `_id`: a value, or an object of several."""
-        columns = [column for name in table.key for column in table.columns if column.name == name]
-        values = {c.name: self.value(c, row[c.name]) for c in columns}
+        values = {c.name: self.value(c, row[c.name]) for c in table.key_columns}
         if is_key:
             values = {name: relaxed(value) for name, value in values.items()}
         return values if len(values) > 1 else next(iter(values.values()))

@@ -12,7 +12,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from history import EVERYTHING, TABLES
 
 from encoders.base import HEARTBEAT, SCHEMA_CHANGE, Bare, trimmed
-from encoders.debezium import DebeziumJson
+from encoders.debezium import DebeziumOfRegistry
 
 PACKAGE = "io.debezium.connector"
 TIMES = {
@@ -67,11 +67,11 @@ MARKER = structure(
 )
 
 
-class DebeziumProtobuf(DebeziumJson):
+class DebeziumProtobuf(DebeziumOfRegistry):
     format = "debezium_protobuf"
     route = {"avro_schema": "avro/laboratory_protobuf"}
     cannot_say = {
-        **DebeziumJson.cannot_say,
+        **DebeziumOfRegistry.cannot_say,
         "microseconds of dates and times": "Connect's own types end with milliseconds",
         "clocks below zero or of more than a day": "the converter fails; here they are null",
         "bits": "bytes without their type, the lowest first",
@@ -90,8 +90,7 @@ class DebeziumProtobuf(DebeziumJson):
         self.written = {self.ids[name]: each for name, each in written.items()}
 
     def key_of(self, table):
-        columns = [column for name in table.key for column in table.columns if column.name == name]
-        fields = [{**self.field(column), "optional": False} for column in columns]
+        fields = [{**self.field(column), "optional": False} for column in table.key_columns]
         return {"type": "struct", "name": f"dbz.{table.name}.Key", "fields": fields}
 
     def envelope_of(self, table):
@@ -139,18 +138,6 @@ class DebeziumProtobuf(DebeziumJson):
             return f"try_cast(conv(concat({bits}), 16, 10) as bigint)"
         return super().gold_expression(column)
 
-    def row(self, event, number, before, after):
-        return self.framed(event.table.name, self.envelope(event, number, before, after))
-
-    def key(self, table, row):
-        return self.framed(f"{table.name}-key", self.values(table, row))
-
-    def mark(self, event):
-        name = event.table.name if event.kind == "truncate" else event.kind
-        return self.framed("end" if name.startswith("transaction") else name, self.said(event))
-
-    def framed(self, name, values):
-        # A table that is named for the format has the schema of the one that it is made of.
-        number = self.ids[name.replace(f"_{self.format}", "")]
+    def bytes_of(self, number, values):
         converter, schema = self.written[number]
         return header(number) + converter.message(schema, values)
